@@ -1,0 +1,1 @@
+//! Rate-limit algorithms in exact integer arithmetic: pure functions of quota, state, cost and time.

@@ -1,0 +1,3 @@
+//! The `tidegate` command.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! The policy file: reading, checking, matching requests and taking keys from them.

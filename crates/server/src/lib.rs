@@ -1,0 +1,1 @@
+//! Tidegate's network faces: gateway, decision API, health.

@@ -1,0 +1,1 @@
+//! Sharded locks taken in one order, small enough to be model-checked.

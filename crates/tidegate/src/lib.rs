@@ -1,0 +1,1 @@
+//! A rate limiter whose limits mean what they say: the library.
