@@ -1,3 +1,34 @@
-//! House checks.
+//! House tasks that neither a linter nor the compiler can state. Run as `cargo xtask tidy`.
 
-fn main() {}
+mod tidy;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: cargo xtask tidy";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["tidy"] => report(tidy::run()),
+        _ => fail(USAGE),
+    }
+}
+
+/// Prints every finding at once, so that one run shows all there is to mend.
+fn report(outcome: anyhow::Result<Vec<tidy::Finding>>) -> ExitCode {
+    match outcome {
+        Ok(findings) if findings.is_empty() => ExitCode::SUCCESS,
+        Ok(findings) => {
+            let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();
+            fail(&format!("{}\ntidy: {} to mend", lines.join("\n"), findings.len()))
+        }
+        Err(error) => fail(&format!("tidy: {error:#}")),
+    }
+}
+
+fn fail(message: &str) -> ExitCode {
+    // A closed stderr leaves the exit code, which says the same.
+    let _ = writeln!(io::stderr(), "{message}");
+    ExitCode::FAILURE
+}
