@@ -1,0 +1,185 @@
+//! The one dispatch from a quota to its algorithm.
+//!
+//! A state of another algorithm means nothing to a quota and counts as none.
+
+use crate::decision::{Ask, Decision, Receipt};
+use crate::quota::{Anchor, FixedWindow, Quota};
+use crate::state::{Change, State};
+use crate::time::{Span, Timestamp};
+use crate::{fixed_window, leaky_bucket, sliding_counter, sliding_log, token_bucket};
+
+/// An answer, and what it would write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// The answer.
+    pub decision: Decision,
+    /// What to write if the whole request is admitted; on a refusal, what to write at any rate.
+    pub change: Change,
+    /// The receipt of the charge, when there is one.
+    pub receipt: Option<Receipt>,
+}
+
+/// Decides whether a request may pass and what it leaves behind.
+///
+/// A refused request takes nothing: its change only re-dates a state dated after `now`. An ask for zero units is
+/// admitted and changes nothing.
+pub fn decide(quota: &Quota, state: Option<&State>, ask: Ask, now: Timestamp) -> Outcome {
+    let (decision, admission) = evaluate(quota, state, ask, now);
+    match admission {
+        _ if ask.cost() == 0 => Outcome { decision, change: Change::Keep, receipt: None },
+        Some((change, receipt)) => Outcome { decision, change, receipt: Some(receipt) },
+        None => Outcome { decision, change: settle(quota, state, now), receipt: None },
+    }
+}
+
+/// Tells what [`decide`] would answer, and what is there without it: the answer is for the ask, the numbers are
+/// those of the untouched state. Nothing is written, not even a new date.
+pub fn peek(quota: &Quota, state: Option<&State>, ask: Ask, now: Timestamp) -> Decision {
+    let (asked, _) = evaluate(quota, state, ask, now);
+    let (untouched, _) = evaluate(quota, state, Ask::units(0), now);
+    Decision { answer: asked.answer, ..untouched }
+}
+
+/// Re-dates a state dated after `now` to `now`, its counts and credit kept.
+///
+/// A batch that is refused because of another limit writes this and nothing else.
+pub fn settle(quota: &Quota, state: Option<&State>, now: Timestamp) -> Change {
+    let put = match (quota, state) {
+        (Quota::FixedWindow(quota), Some(state)) => window_of(*quota, Some(state))
+            .and_then(|window| fixed_window::redate(*quota, window, now))
+            .map(|window| window_state(*quota, window)),
+        (Quota::SlidingLog(_), Some(State::Log(log))) => {
+            return sliding_log::redate(log, now).map_or(Change::Keep, Change::Edit);
+        }
+        (Quota::SlidingCounter(quota), Some(State::Counter(counter))) => {
+            sliding_counter::redate(*quota, *counter, now).map(State::Counter)
+        }
+        (Quota::TokenBucket(quota), Some(State::Credit(level))) => {
+            token_bucket::redate(*quota, *level, now).map(State::Credit)
+        }
+        (Quota::LeakyBucket(quota), Some(State::Backlog(level))) => {
+            leaky_bucket::redate(*quota, *level, now).map(State::Backlog)
+        }
+        _ => None,
+    };
+    put.map_or(Change::Keep, Change::Put)
+}
+
+/// Gives a charge back, never leaving more than if the request had not been made.
+///
+/// The caller sees to it that a receipt is used once. Where the charge can no longer be told apart (its window is
+/// over, the bucket has refilled, another slot has become the tail) nothing is given. The promise holds while time
+/// does not go back between the charge and its refund.
+pub fn refund(quota: &Quota, state: Option<&State>, receipt: &Receipt, now: Timestamp) -> Change {
+    let put = match (quota, state) {
+        (Quota::FixedWindow(quota), Some(state)) => window_of(*quota, Some(state))
+            .and_then(|window| fixed_window::refund(*quota, window, receipt, now))
+            .map(|window| window_state(*quota, window)),
+        (Quota::SlidingLog(_), Some(State::Log(_))) => return Change::Edit(sliding_log::refund(receipt)),
+        (Quota::SlidingCounter(quota), Some(State::Counter(counter))) => {
+            sliding_counter::refund(*quota, *counter, receipt, now).map(State::Counter)
+        }
+        (Quota::TokenBucket(quota), Some(State::Credit(level))) => {
+            token_bucket::refund(*quota, *level, receipt, now).map(State::Credit)
+        }
+        (Quota::LeakyBucket(quota), Some(State::Backlog(level))) => {
+            leaky_bucket::refund(*quota, *level, receipt, now).map(State::Backlog)
+        }
+        _ => None,
+    };
+    put.map_or(Change::Keep, Change::Put)
+}
+
+/// Returns the instant from which no later decision differs from a fresh state's.
+pub fn keep_until(quota: &Quota, state: &State, now: Timestamp) -> Timestamp {
+    let micros = match (quota, state) {
+        (Quota::FixedWindow(quota), state) => match window_of(*quota, Some(state)) {
+            Some(window) => fixed_window::keep_until(*quota, window, now),
+            None => now.as_micros(),
+        },
+        (Quota::SlidingLog(quota), State::Log(log)) => sliding_log::keep_until(*quota, log, now),
+        (Quota::SlidingCounter(quota), State::Counter(counter)) => {
+            sliding_counter::keep_until(*quota, *counter, now)
+        }
+        (Quota::TokenBucket(quota), State::Credit(level)) => token_bucket::keep_until(*quota, *level, now),
+        (Quota::LeakyBucket(quota), State::Backlog(level)) => leaky_bucket::keep_until(*quota, *level, now),
+        _ => now.as_micros(),
+    };
+    Timestamp::saturating_from_micros(micros)
+}
+
+/// Evaluates an ask: the decision, and what an admission writes.
+fn evaluate(
+    quota: &Quota,
+    state: Option<&State>,
+    ask: Ask,
+    now: Timestamp,
+) -> (Decision, Option<(Change, Receipt)>) {
+    match quota {
+        Quota::FixedWindow(quota) => {
+            let (decision, charge) = fixed_window::decide(*quota, window_of(*quota, state), ask, now);
+            (decision, charge.map(|(window, receipt)| (Change::Put(window_state(*quota, window)), receipt)))
+        }
+        Quota::SlidingLog(quota) => {
+            let log = state.and_then(|state| match state {
+                State::Log(log) => Some(log),
+                _ => None,
+            });
+            let (decision, charge) = sliding_log::decide(*quota, log, ask, now);
+            (decision, charge.map(|(edit, receipt)| (Change::Edit(edit), receipt)))
+        }
+        Quota::SlidingCounter(quota) => {
+            let counter = state.and_then(|state| match state {
+                State::Counter(counter) => Some(*counter),
+                _ => None,
+            });
+            let (decision, charge) = sliding_counter::decide(*quota, counter, ask, now);
+            (decision, charge.map(|(counter, receipt)| (Change::Put(State::Counter(counter)), receipt)))
+        }
+        Quota::TokenBucket(quota) => {
+            let level = state.and_then(|state| match state {
+                State::Credit(level) => Some(*level),
+                _ => None,
+            });
+            let (decision, charge) = token_bucket::decide(*quota, level, ask, now);
+            (decision, charge.map(|charge| (Change::Put(State::Credit(charge.level)), charge.receipt)))
+        }
+        Quota::LeakyBucket(quota) => {
+            let level = state.and_then(|state| match state {
+                State::Backlog(level) => Some(*level),
+                _ => None,
+            });
+            let (decision, charge) = leaky_bucket::decide(*quota, level, ask, now);
+            (decision, charge.map(|charge| (Change::Put(State::Backlog(charge.level)), charge.receipt)))
+        }
+    }
+}
+
+fn window_of(quota: FixedWindow, state: Option<&State>) -> Option<fixed_window::Window> {
+    match (quota.anchor, state?) {
+        (Anchor::Clock, State::ClockWindow(window)) | (Anchor::FirstHit, State::HitWindow(window)) => {
+            Some(*window)
+        }
+        _ => None,
+    }
+}
+
+fn window_state(quota: FixedWindow, window: fixed_window::Window) -> State {
+    match quota.anchor {
+        Anchor::Clock => State::ClockWindow(window),
+        Anchor::FirstHit => State::HitWindow(window),
+    }
+}
+
+impl Quota {
+    /// Returns the most units admitted in a closed span [t, t + s], over all histories and all t.
+    pub fn most_in_closed(&self, span: Span) -> u128 {
+        match self {
+            Self::FixedWindow(quota) => fixed_window::most_in_closed(*quota, span),
+            Self::SlidingLog(quota) => sliding_log::most_in_closed(*quota, span),
+            Self::SlidingCounter(quota) => sliding_counter::most_in_closed(*quota, span),
+            Self::TokenBucket(quota) => token_bucket::most_in_closed(quota.capacity, quota.refill, span),
+            Self::LeakyBucket(quota) => token_bucket::most_in_closed(quota.places(), quota.rate, span),
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! What a limit can admit at most, as closed forms on the microsecond grid.
+//!
+//! Each algorithm's file holds its own form for a closed span and says where it comes from; here is what follows
+//! from it. An exhaustive search over schedules, which knows no form, holds them all (`tests/it/oracle`).
+
+use crate::quota::{Anchor, Quota};
+use crate::time::Span;
+use crate::{fixed_window, leaky_bucket};
+
+/// A long-run rate: `units` a `micros` microseconds, not reduced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LongRun {
+    /// Units admitted.
+    pub units: u32,
+    /// In this many microseconds.
+    pub micros: u64,
+}
+
+impl Quota {
+    /// Returns the most units admitted in a half-open span [t, t + s), over all histories and all t.
+    ///
+    /// On the grid [t, t + s) is [t, t + s − 1].
+    pub fn most_in_half_open(&self, span: Span) -> u128 {
+        match span.as_micros().checked_sub(1) {
+            Some(closed) => self.most_in_closed(Span::from_micros(closed)),
+            None => 0,
+        }
+    }
+
+    /// Returns the most units an attack of length `horizon` (closed) takes that begins on a fresh state, over all
+    /// its instants of beginning.
+    pub fn most_from_idle(&self, horizon: Span) -> u128 {
+        match self {
+            Self::FixedWindow(quota) => fixed_window::most_from_idle(*quota, horizon),
+            _ => self.most_in_closed(horizon),
+        }
+    }
+
+    /// Returns the most units that *start* in a closed span: those a leaky bucket releases, and for every other
+    /// algorithm those it admits.
+    pub fn most_started_in_closed(&self, span: Span) -> u128 {
+        match self {
+            Self::LeakyBucket(quota) => leaky_bucket::most_started_in_closed(*quota, span),
+            _ => self.most_in_closed(span),
+        }
+    }
+
+    /// Returns the rate no schedule exceeds in the long run.
+    pub fn long_run(&self) -> LongRun {
+        let of_rate = |rate: crate::quota::Rate| LongRun { units: rate.units(), micros: rate.micros() };
+        match self {
+            Self::FixedWindow(quota) => LongRun { units: quota.limit, micros: quota.window.as_micros() },
+            Self::SlidingLog(quota) => LongRun { units: quota.limit, micros: quota.window.as_micros() },
+            Self::SlidingCounter(quota) => LongRun { units: quota.limit, micros: quota.window.as_micros() },
+            Self::TokenBucket(quota) => of_rate(quota.refill),
+            Self::LeakyBucket(quota) => of_rate(quota.rate),
+        }
+    }
+
+    /// Returns the most bytes of numbers one key's state holds: instants of 8 bytes, counts of 4, and for a log as
+    /// many entries as units.
+    pub fn state_bytes(&self) -> u64 {
+        match self {
+            Self::FixedWindow(quota) => match quota.anchor {
+                Anchor::Clock | Anchor::FirstHit => 12,
+            },
+            Self::SlidingLog(quota) => u64::from(quota.limit).saturating_mul(16),
+            Self::SlidingCounter(_) => 16,
+            Self::TokenBucket(_) | Self::LeakyBucket(_) => 20,
+        }
+    }
+}

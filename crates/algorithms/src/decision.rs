@@ -1,0 +1,129 @@
+//! What is asked of a limit, what it answers, and what a charge leaves behind.
+
+use crate::level::Level;
+use crate::quota::MAX_UNITS;
+use crate::time::{Span, Timestamp};
+
+/// What a request asks of one limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ask {
+    cost: u32,
+    max_delay: Span,
+}
+
+impl Ask {
+    /// Asks for one unit and accepts any delay.
+    pub const ONE: Self = Self { cost: 1, max_delay: Span::MAX };
+
+    /// Asks for `cost` units and accepts any delay. A cost of zero asks without taking; one above 2^30 is more
+    /// than any limit holds and stands for 2^30 + 1.
+    pub const fn units(cost: u32) -> Self {
+        let cost = if cost > MAX_UNITS { MAX_UNITS.saturating_add(1) } else { cost };
+        Self { cost, max_delay: Span::MAX }
+    }
+
+    /// Returns the same with the longest delay the caller can hold a request; only a leaky bucket delays.
+    #[must_use]
+    pub const fn within(self, max_delay: Span) -> Self {
+        Self { cost: self.cost, max_delay }
+    }
+
+    /// Returns the units asked for.
+    pub const fn cost(self) -> u32 {
+        self.cost
+    }
+
+    /// Returns the longest acceptable delay.
+    pub const fn max_delay(self) -> Span {
+        self.max_delay
+    }
+}
+
+/// The answer of one limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Decision {
+    /// Whether the request may pass.
+    pub answer: Answer,
+    /// The units a fresh state admits at once.
+    pub limit: u32,
+    /// The units that would still be admitted at this instant, after this request's when it was admitted.
+    pub remaining: u32,
+    /// How long until one unit would be admitted, zero when one is now; [`Span::MAX`] for never.
+    pub next_unit: Span,
+    /// How long until the state cannot be told from a fresh one.
+    pub reset_after: Span,
+}
+
+impl Decision {
+    /// Returns whether the request is admitted.
+    pub fn is_admitted(&self) -> bool {
+        matches!(self.answer, Answer::Admit { .. })
+    }
+}
+
+/// Whether a request may pass, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// It may, after `delay` (zero but for a leaky bucket).
+    Admit {
+        /// How long the request must be held before it starts.
+        delay: Span,
+    },
+    /// It may not.
+    Refuse(Retry),
+}
+
+/// When a refused request would be admitted if nothing else happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Retry {
+    /// Exactly then: one microsecond earlier it would be refused.
+    After(Span),
+    /// At no instant of the domain: the cost is above the capacity, or the wait ends past [`Timestamp::MAX`].
+    Never,
+}
+
+impl Retry {
+    /// Returns the retry after `wait` as seen at `now`: never when that lies past the domain.
+    pub(crate) fn after(wait: Span, now: Timestamp) -> Self {
+        if now.checked_add(wait).is_some() { Self::After(wait) } else { Self::Never }
+    }
+
+    /// Returns the wait, or `None` for never.
+    pub fn wait(self) -> Option<Span> {
+        match self {
+            Self::After(wait) => Some(wait),
+            Self::Never => None,
+        }
+    }
+}
+
+/// What was charged, and when: what a refund needs. Good for one refund.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Receipt {
+    pub(crate) charged_at: Timestamp,
+    pub(crate) units: u32,
+    pub(crate) place: Place,
+}
+
+impl Receipt {
+    /// Returns the instant of the charge.
+    pub fn charged_at(&self) -> Timestamp {
+        self.charged_at
+    }
+
+    /// Returns the units charged.
+    pub fn units(&self) -> u32 {
+        self.units
+    }
+}
+
+/// Where in the state a charge sits, as far as its instant does not tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Its instant tells.
+    ByInstant,
+    /// In the first-hit window that closes then; `opened` when this charge opened it.
+    Window { closes_at: u64, opened: bool },
+    /// At the tail of the queue that looked like this after the charge.
+    Tail(Level),
+}

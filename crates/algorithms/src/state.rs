@@ -1,0 +1,55 @@
+//! What a limit remembers about a key, and how a decision changes it.
+//!
+//! State is made of instants, counts and fractions of one, never of a quota's own units, so that after a change of
+//! numbers it still means something: the count stays, and is held against the new numbers.
+
+use crate::fixed_window::Window;
+use crate::level::Level;
+use crate::sliding_counter::Counter;
+use crate::sliding_log::{Log, LogEdit};
+
+/// The state of one limit for one key. No state is the fresh state.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum State {
+    /// Of a fixed window on the clock.
+    ClockWindow(Window),
+    /// Of a fixed window from the first hit.
+    HitWindow(Window),
+    /// Of a sliding log.
+    Log(Log),
+    /// Of a sliding counter.
+    Counter(Counter),
+    /// Of a token bucket: credit.
+    Credit(Level),
+    /// Of a leaky bucket: work ahead.
+    Backlog(Level),
+}
+
+/// What a decision writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// Nothing.
+    Keep,
+    /// This state in place of the one decided on.
+    Put(State),
+    /// An edit of the log decided on, or of an empty one.
+    Edit(LogEdit),
+}
+
+impl Change {
+    /// Carries the change out on the state it was decided on.
+    pub fn apply(self, state: &mut Option<State>) {
+        match self {
+            Self::Keep => {}
+            Self::Put(new) => *state = Some(new),
+            Self::Edit(edit) => {
+                if !matches!(state, Some(State::Log(_))) {
+                    *state = Some(State::Log(Log::default()));
+                }
+                if let Some(State::Log(log)) = state {
+                    log.apply(&edit);
+                }
+            }
+        }
+    }
+}

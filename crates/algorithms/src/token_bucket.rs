@@ -1,0 +1,119 @@
+//! Token bucket: up to B units at once, then n per T.
+//!
+//! The bucket holds credit, refilled continuously and capped at B; a request takes its cost or nothing. In any
+//! span it admits B plus what flowed in: B + ⌊R·s⌋ over a closed span s (`oracle`, attacks 4.1). To promise at
+//! most L in any window W, choose B + ⌈R·W⌉ − 1 ≤ L: a bucket of 4 with one per 10 s lets 6 through in some 30 s.
+
+use crate::decision::{Answer, Ask, Decision, Place, Receipt, Retry};
+use crate::level::{Level, Mark, flow, split, whole_at};
+use crate::quota::{Rate, TokenBucket};
+use crate::time::{Span, Timestamp};
+use crate::wide::{div_ceil, mul};
+
+/// The credit at an instant: whole units and the rest in 1/q of one.
+#[derive(Debug, Clone, Copy)]
+struct Credit {
+    whole: u32,
+    rest: u64,
+    redated: bool,
+}
+
+pub(crate) fn decide(
+    quota: TokenBucket,
+    state: Option<Level>,
+    ask: Ask,
+    now: Timestamp,
+) -> (Decision, Option<Charge>) {
+    let credit = credit(quota, state, now);
+    let Some(left) = credit.whole.checked_sub(ask.cost()) else {
+        let retry = if ask.cost() > quota.capacity {
+            Retry::Never
+        } else {
+            Retry::after(wait(quota.refill, credit, ask.cost()), now)
+        };
+        return (decision(quota, credit, Answer::Refuse(retry)), None);
+    };
+    let after = Credit { whole: left, ..credit };
+    let level = Level { whole: left, mark: whole_at(now, credit.rest, quota.refill) };
+    let receipt = Receipt { charged_at: now, units: ask.cost(), place: Place::ByInstant };
+    (decision(quota, after, Answer::Admit { delay: Span::ZERO }), Some(Charge { level, receipt }))
+}
+
+/// What an admitted request writes, and the receipt for it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Charge {
+    pub(crate) level: Level,
+    pub(crate) receipt: Receipt,
+}
+
+/// Returns the state to store for one dated after `now`: the same whole credit, dated `now`.
+pub(crate) fn redate(quota: TokenBucket, state: Level, now: Timestamp) -> Option<Level> {
+    let credit = credit(quota, Some(state), now);
+    credit.redated.then(|| Level { whole: credit.whole, mark: Mark::at(now) })
+}
+
+/// Gives back max(0, n − R·(now − charged at)): what the bucket refilled meanwhile may have been lost at its brim.
+pub(crate) fn refund(quota: TokenBucket, state: Level, receipt: &Receipt, now: Timestamp) -> Option<Level> {
+    let rate = quota.refill;
+    let flowed = mul(now.saturating_since(receipt.charged_at).as_micros(), u64::from(rate.units()));
+    let given =
+        mul(u64::from(receipt.units), rate.micros()).checked_sub(flowed).filter(|given| *given > 0)?;
+    let credit = credit(quota, Some(state), now);
+    let total = mul(u64::from(credit.whole), rate.micros())
+        .saturating_add(u128::from(credit.rest))
+        .saturating_add(given);
+    let total = split(total, rate);
+    let capacity = u64::from(quota.capacity);
+    let (whole, rest) =
+        if total.units >= capacity { (quota.capacity, 0) } else { (small(total.units), total.rest) };
+    Some(Level { whole, mark: whole_at(now, rest, rate) })
+}
+
+/// Returns the instant from which the bucket is full.
+pub(crate) fn keep_until(quota: TokenBucket, state: Level, now: Timestamp) -> u64 {
+    let credit = credit(quota, Some(state), now);
+    now.as_micros().saturating_add(wait(quota.refill, credit, quota.capacity).as_micros())
+}
+
+/// Most units admitted in a closed span, from any history: B + ⌊R·s⌋.
+pub(crate) fn most_in_closed(capacity: u32, rate: Rate, span: Span) -> u128 {
+    let flowed = mul(span.as_micros(), u64::from(rate.units()));
+    let flowed = flowed.checked_div(u128::from(rate.micros())).unwrap_or(0);
+    flowed.saturating_add(u128::from(capacity))
+}
+
+fn credit(quota: TokenBucket, state: Option<Level>, now: Timestamp) -> Credit {
+    let full = Credit { whole: quota.capacity, rest: 0, redated: false };
+    let Some(level) = state else { return full };
+    let Some(flow) = flow(level.mark, quota.refill, now) else {
+        return Credit { whole: level.whole.min(quota.capacity), rest: 0, redated: true };
+    };
+    let whole = u64::from(level.whole).saturating_add(flow.units);
+    if whole >= u64::from(quota.capacity) {
+        return full;
+    }
+    Credit { whole: small(whole), rest: flow.rest, redated: false }
+}
+
+fn decision(quota: TokenBucket, credit: Credit, answer: Answer) -> Decision {
+    let next_unit = if credit.whole > 0 { Span::ZERO } else { wait(quota.refill, credit, 1) };
+    Decision {
+        answer,
+        limit: quota.capacity,
+        remaining: credit.whole,
+        next_unit,
+        reset_after: wait(quota.refill, credit, quota.capacity),
+    }
+}
+
+/// Returns how long until the credit reaches `target` units: ⌈((target − whole)·q − rest) / p⌉.
+fn wait(rate: Rate, credit: Credit, target: u32) -> Span {
+    let missing = target.saturating_sub(credit.whole);
+    let missing = mul(u64::from(missing), rate.micros()).saturating_sub(u128::from(credit.rest));
+    Span::from_micros(div_ceil(missing, u64::from(rate.units())))
+}
+
+/// Narrows a count that is known to be below a capacity.
+fn small(count: u64) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,40 @@
+//! Products that need more than 64 bits.
+//!
+//! Inside the domain a product of units and microseconds stays below 2^83, so `u128` holds it; results come back
+//! to 64 bits, and a result past them stands for "longer than anything".
+
+use crate::time::Span;
+
+/// Returns ⌊a·b / c⌋, `u64::MAX` when it does not fit or `c` is zero.
+pub(crate) fn mul_div_floor(a: u64, b: u64, c: u64) -> u64 {
+    div_floor(mul(a, b), c)
+}
+
+/// Returns ⌈a·b / c⌉, `u64::MAX` when it does not fit or `c` is zero.
+pub(crate) fn mul_div_ceil(a: u64, b: u64, c: u64) -> u64 {
+    div_ceil(mul(a, b), c)
+}
+
+/// Returns a·b, exactly.
+pub(crate) fn mul(a: u64, b: u64) -> u128 {
+    u128::from(a).saturating_mul(u128::from(b))
+}
+
+/// Returns ⌊a / c⌋, `u64::MAX` when it does not fit or `c` is zero.
+pub(crate) fn div_floor(a: u128, c: u64) -> u64 {
+    match u64::try_from(a) {
+        // A 64-bit division is several times faster, and nearly every product fits.
+        Ok(small) => small.checked_div(c).unwrap_or(u64::MAX),
+        Err(_) => a.checked_div(u128::from(c)).and_then(|n| u64::try_from(n).ok()).unwrap_or(u64::MAX),
+    }
+}
+
+/// Returns ⌈a / c⌉, `u64::MAX` when it does not fit or `c` is zero.
+pub(crate) fn div_ceil(a: u128, c: u64) -> u64 {
+    div_floor(a.saturating_add(u128::from(c.saturating_sub(1))), c)
+}
+
+/// Returns a count of microseconds as a span.
+pub(crate) fn span(micros: u64) -> Span {
+    Span::from_micros(micros)
+}
