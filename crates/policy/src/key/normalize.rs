@@ -1,0 +1,80 @@
+//! Spellings of one value, brought together before they are counted.
+//!
+//! Compatibility forms are folded (NFKC) around the change to lower case, so that `ＡＬＩＣＥ`, `Alice` and `alice`
+//! are one account; spelling it differently must not give a fresh limit.
+
+use std::borrow::Cow;
+
+use sha2::{Digest, Sha256};
+use unicode_normalization::UnicodeNormalization;
+
+use super::phone::{self, Region};
+use super::source::Unread;
+
+/// One step of normalisation.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Normalizer {
+    /// Drops whitespace and invisible characters at both ends.
+    Trim,
+    /// NFKC, Unicode lower case, NFKC.
+    Lowercase,
+    /// A phone number in its international form; national ones are read as the region's.
+    E164(Option<Region>),
+    /// SHA-256, so that the value itself goes no further.
+    Hash,
+}
+
+/// Applies the steps in order; tells whether the value is to be hashed, which is always the last step.
+pub(super) fn apply<'a>(steps: &[Normalizer], value: Cow<'a, str>) -> Result<(Cow<'a, str>, bool), Unread> {
+    let mut value = value;
+    let mut hash = false;
+    for step in steps {
+        value = match step {
+            Normalizer::Trim => trim(value),
+            Normalizer::Lowercase => lowercase(value),
+            Normalizer::E164(region) if !value.is_empty() => {
+                Cow::Owned(phone::e164(&value, region.as_ref())?)
+            }
+            Normalizer::E164(_) => value,
+            Normalizer::Hash => {
+                hash = true;
+                value
+            }
+        };
+    }
+    Ok((value, hash))
+}
+
+/// Returns the digest that stands for a value.
+pub(super) fn digest(value: &str) -> [u8; 32] {
+    Sha256::digest(value.as_bytes()).into()
+}
+
+fn trim(value: Cow<'_, str>) -> Cow<'_, str> {
+    match value {
+        Cow::Borrowed(text) => Cow::Borrowed(text.trim_matches(is_blank)),
+        Cow::Owned(text) => {
+            let trimmed = text.trim_matches(is_blank);
+            if trimmed.len() == text.len() { Cow::Owned(text) } else { Cow::Owned(trimmed.to_owned()) }
+        }
+    }
+}
+
+/// Returns whether a character shows nothing: white space, zero-width ones, the byte-order mark, a soft hyphen.
+fn is_blank(letter: char) -> bool {
+    letter.is_whitespace()
+        || matches!(letter, '\u{ad}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}')
+}
+
+fn lowercase(value: Cow<'_, str>) -> Cow<'_, str> {
+    if value.is_ascii() {
+        if !value.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            return value;
+        }
+        let mut text = value.into_owned();
+        text.make_ascii_lowercase();
+        return Cow::Owned(text);
+    }
+    let folded: String = value.nfkc().collect();
+    Cow::Owned(folded.to_lowercase().nfkc().collect())
+}

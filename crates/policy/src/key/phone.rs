@@ -1,0 +1,39 @@
+//! Phone numbers in their one international form.
+
+use std::borrow::Cow;
+use std::str::FromStr;
+
+use phonenumber::Mode;
+use unicode_normalization::UnicodeNormalization;
+
+use super::source::Unread;
+
+/// A region whose national numbers are understood.
+pub(crate) type Region = phonenumber::country::Id;
+
+/// The longest text that is looked at: a number has 15 digits, and people put signs between them.
+const MAX_LEN: usize = 64;
+
+/// Reads a region's two letters, and makes sure that its numbers are known.
+pub(crate) fn is_region(code: &str) -> Option<Region> {
+    let region = Region::from_str(code).ok()?;
+    phonenumber::metadata::DATABASE.by_id(region.as_ref()).map(|_| region)
+}
+
+/// Returns a number as `+` and digits, without any extension.
+///
+/// Only digits and the usual signs are read: what follows a letter or a semicolon (an extension, a second number)
+/// would be another spelling of the same destination, or a second destination.
+pub(super) fn e164(text: &str, region: Option<&Region>) -> Result<String, Unread> {
+    const NOT_ONE: Unread = Unread::Ambiguous("is not a phone number");
+    let text: Cow<'_, str> =
+        if text.is_ascii() { Cow::Borrowed(text) } else { Cow::Owned(text.nfkc().take(MAX_LEN).collect()) };
+    let text = text.trim();
+    let usual = |byte: u8| byte.is_ascii_digit() || matches!(byte, b' ' | b'-' | b'.' | b'(' | b')' | b'+');
+    let plus = text.rfind('+').is_none_or(|at| at == 0);
+    if text.len() > MAX_LEN || !plus || !text.bytes().all(usual) {
+        return Err(NOT_ONE);
+    }
+    let number = phonenumber::parse(region.copied(), text).map_err(|_| NOT_ONE)?;
+    Ok(number.format().mode(Mode::E164).to_string())
+}

@@ -1,0 +1,171 @@
+//! Where the value of a key's part is found.
+
+use std::borrow::Cow;
+use std::net::IpAddr;
+
+use http::HeaderName;
+use percent_encoding::percent_decode_str;
+
+use super::normalize::{self, Normalizer};
+use super::{Pointer, TAG_HASH, TAG_IPV4, TAG_IPV6, TAG_TEXT, body, json, pairs, push};
+use crate::client::{aggregate, canonical};
+use crate::request::Facts;
+
+/// One place of a request, and how its value is normalised.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Source {
+    pub(crate) kind: SourceKind,
+    pub(crate) normalize: Vec<Normalizer>,
+}
+
+/// A place of a request.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum SourceKind {
+    /// The client's address, cut to a prefix.
+    ClientIp { ipv4: u8, ipv6: u8 },
+    /// A header field.
+    Header(HeaderName),
+    /// A parameter of the query.
+    Query(String),
+    /// A parameter of the path.
+    Path(String),
+    /// A value in a JSON body.
+    Json(Pointer),
+    /// A field of a form body.
+    Form(String),
+    /// A cookie.
+    Cookie(String),
+    /// The request's method.
+    Method,
+    /// The pattern of the rule that matched.
+    Route,
+}
+
+/// Why a value cannot be taken, as the end of a sentence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unread {
+    /// There is a body, but not of the kind this source reads.
+    OtherBody(&'static str),
+    /// There is more than one way to read it.
+    Ambiguous(&'static str),
+}
+
+impl SourceKind {
+    pub(super) fn needs_body(&self) -> bool {
+        matches!(self, Self::Json(_) | Self::Form(_))
+    }
+}
+
+impl Source {
+    /// Reads the value and appends it; returns whether there was one.
+    pub(super) fn read(&self, name: &str, facts: &Facts<'_>, out: &mut Vec<u8>) -> Result<bool, Unread> {
+        let ready = facts.ready(name);
+        if let SourceKind::ClientIp { ipv4, ipv6 } = self.kind {
+            return client(ready, facts, (ipv4, ipv6), out);
+        }
+        let found = match ready {
+            Some(value) => Some(Cow::Borrowed(value)),
+            None => self.find(facts)?,
+        };
+        match found {
+            Some(value) => self.append(value, out),
+            None => Ok(false),
+        }
+    }
+
+    fn find<'a>(&self, facts: &Facts<'a>) -> Result<Option<Cow<'a, str>>, Unread> {
+        let request = facts.request();
+        match &self.kind {
+            SourceKind::Header(name) => header(name, request.headers),
+            SourceKind::Query(name) => pairs::query(name, request.query.unwrap_or_default()),
+            SourceKind::Path(name) => facts.param(name).map(param).transpose(),
+            SourceKind::Json(pointer) => match body::json(request)? {
+                Some(text) => json::find(pointer, text),
+                None => Ok(None),
+            },
+            SourceKind::Form(name) => match body::form(request)? {
+                Some(text) => pairs::query(name, text),
+                None => Ok(None),
+            },
+            SourceKind::Cookie(name) => pairs::cookie(name, request.headers),
+            SourceKind::Method => Ok(Some(method(request.method))),
+            SourceKind::Route => Ok(Some(Cow::Borrowed(facts.route()))),
+            SourceKind::ClientIp { .. } => Ok(None),
+        }
+    }
+
+    /// Normalises a value and appends it, unless nothing is left of it.
+    fn append(&self, value: Cow<'_, str>, out: &mut Vec<u8>) -> Result<bool, Unread> {
+        let (value, hash) = normalize::apply(&self.normalize, value)?;
+        if value.is_empty() {
+            return Ok(false);
+        }
+        if value.chars().any(char::is_control) {
+            return Err(Unread::Ambiguous("has a control character"));
+        }
+        if hash {
+            push(out, TAG_HASH, &normalize::digest(&value));
+        } else {
+            push(out, TAG_TEXT, value.as_bytes());
+        }
+        Ok(true)
+    }
+}
+
+/// Appends the client's address, or a ready-made one.
+fn client(
+    ready: Option<&str>,
+    facts: &Facts<'_>,
+    prefixes: (u8, u8),
+    out: &mut Vec<u8>,
+) -> Result<bool, Unread> {
+    let address = match ready {
+        Some(text) => {
+            let parsed = text.trim().parse::<IpAddr>();
+            Some(canonical(parsed.map_err(|_| Unread::Ambiguous("is not an IP address"))?))
+        }
+        None => facts.client().map(|client| client.address),
+    };
+    match address.map(|address| aggregate(address, prefixes.0, prefixes.1)) {
+        Some(IpAddr::V4(v4)) => push(out, TAG_IPV4, &v4.octets()),
+        Some(IpAddr::V6(v6)) => push(out, TAG_IPV6, &v6.octets()),
+        None => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// Reads a header field that is there once. A second spelling with underscores counts as a second one: many
+/// servers hand both to a program under one name.
+fn header<'a>(name: &HeaderName, headers: &'a http::HeaderMap) -> Result<Option<Cow<'a, str>>, Unread> {
+    let mut lines = headers.get_all(name).iter();
+    let found = lines.next();
+    if lines.next().is_some() {
+        return Err(Unread::Ambiguous("is there more than once"));
+    }
+    if name.as_str().contains('-') && headers.keys().any(|other| is_twin(name.as_str(), other.as_str())) {
+        return Err(Unread::Ambiguous("is there under a second spelling with an underscore"));
+    }
+    let Some(value) = found else { return Ok(None) };
+    let text = std::str::from_utf8(value.as_bytes()).map_err(|_| Unread::Ambiguous("is not UTF-8"))?;
+    Ok(Some(Cow::Borrowed(text)))
+}
+
+/// Returns whether `other` is `name` with at least one hyphen written as an underscore.
+fn is_twin(name: &str, other: &str) -> bool {
+    let same = |(a, b): (u8, u8)| a == b || (a == b'-' && b == b'_');
+    name.len() == other.len() && name != other && name.bytes().zip(other.bytes()).all(same)
+}
+
+/// Decodes a parameter of the path.
+fn param(value: &str) -> Result<Cow<'_, str>, Unread> {
+    percent_decode_str(value).decode_utf8().map_err(|_| Unread::Ambiguous("is not UTF-8"))
+}
+
+/// Returns a method in upper case, since some servers ignore its case.
+fn method(method: &str) -> Cow<'_, str> {
+    if method.bytes().any(|byte| byte.is_ascii_lowercase()) {
+        Cow::Owned(method.to_ascii_uppercase())
+    } else {
+        Cow::Borrowed(method)
+    }
+}

@@ -1,0 +1,186 @@
+//! What a rule applies to: methods, hosts and paths, compared with a request.
+//!
+//! Unlike a router, which picks one route, every rule is asked, and every one that matches applies. A pattern is
+//! compared segment by segment with the normalised path of `path`.
+
+use ipnet::IpNet;
+use smallvec::SmallVec;
+
+use crate::path::Normal;
+use crate::request::Seen;
+
+/// The value of a path's parameters, by name.
+pub(crate) type Params<'a> = SmallVec<[(&'a str, &'a str); 4]>;
+
+/// Conditions that all have to hold; an empty list holds always.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Matcher {
+    /// Methods in upper case; `GET` stands for `HEAD` as well, since servers answer it with the same handler.
+    pub methods: Vec<String>,
+    /// Paths, any of them.
+    pub paths: Vec<Pattern>,
+    /// Hosts, any of them.
+    pub hosts: Vec<HostPattern>,
+    /// Whether the loose reading of the path is compared: case and `;parameters` ignored.
+    pub loose: bool,
+    /// Whether a trailing slash makes another path.
+    pub strict_slash: bool,
+}
+
+/// What a rule leaves out: conditions that all have to hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Except {
+    /// Networks of the client's address, any of them; holds always when empty.
+    pub clients: Vec<IpNet>,
+    /// Method, host and path.
+    pub matcher: Matcher,
+}
+
+/// A path pattern: literals, `{name}` for one segment, `/**` at the end for anything below (and the path itself).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pattern {
+    pub(crate) text: String,
+    pub(crate) segments: Vec<Segment>,
+    pub(crate) open: bool,
+    pub(crate) trailing_slash: bool,
+}
+
+/// One segment of a pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Segment {
+    /// Normalised, and in its loose reading.
+    Literal { strict: String, loose: String },
+    /// A parameter's name.
+    Param(String),
+}
+
+/// A host: exact, or everything below a domain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HostPattern {
+    /// The host, in lower case, without port and trailing dot.
+    Exact(String),
+    /// What ends in this text, which begins with a dot.
+    Below(String),
+}
+
+impl Pattern {
+    /// Returns the pattern as the file writes it: the route template.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns the names of the parameters, in order.
+    pub fn params(&self) -> impl Iterator<Item = &str> {
+        self.segments.iter().filter_map(|segment| match segment {
+            Segment::Param(name) => Some(name.as_str()),
+            Segment::Literal { .. } => None,
+        })
+    }
+
+    /// Returns whether the pattern matches, and appends its parameters as written in the request.
+    fn captures<'a>(&'a self, path: &'a Normal<'_>, loose: bool, params: &mut Params<'a>) -> bool {
+        let compared = if loose { path.loose() } else { path.path.as_ref() };
+        let mut rest = segments(compared);
+        let mut values = segments(&path.path);
+        for segment in &self.segments {
+            let (Some(found), Some(value)) = (rest.next(), values.next()) else { return false };
+            match segment {
+                Segment::Param(name) => {
+                    // In the loose reading `1;a` and `1;b` are one value, or each spelling would be a fresh key.
+                    let end = if loose { value.find(';').unwrap_or(value.len()) } else { value.len() };
+                    params.push((name, value.get(..end).unwrap_or(value)));
+                }
+                Segment::Literal { loose: literal, .. } if loose && literal == found => {}
+                Segment::Literal { strict, .. } if !loose && strict == found => {}
+                Segment::Literal { .. } => return false,
+            }
+        }
+        self.open || rest.next().is_none()
+    }
+}
+
+/// Splits a normalised path into its segments; the root has none.
+fn segments(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').skip(1).filter(|segment| !segment.is_empty())
+}
+
+impl HostPattern {
+    fn matches(&self, host: &str) -> bool {
+        match self {
+            Self::Exact(name) => name.eq_ignore_ascii_case(host),
+            Self::Below(suffix) => {
+                let at = host.len().checked_sub(suffix.len()).filter(|at| *at > 0);
+                at.and_then(|at| host.get(at..)).is_some_and(|end| end.eq_ignore_ascii_case(suffix))
+            }
+        }
+    }
+}
+
+/// Returns a host without its port and trailing dot.
+fn bare_host(host: &str) -> &str {
+    let name = match host.strip_prefix('[').and_then(|inner| inner.split_once(']')) {
+        Some((address, _)) => address,
+        None => host.split(':').next().unwrap_or(host),
+    };
+    name.strip_suffix('.').unwrap_or(name)
+}
+
+impl Matcher {
+    /// The matcher of every request.
+    pub(crate) const ANY: Self =
+        Self { methods: Vec::new(), paths: Vec::new(), hosts: Vec::new(), loose: false, strict_slash: false };
+
+    /// Returns the pattern that matched (if the matcher has any) and its parameters, or `None`.
+    pub(crate) fn find<'a>(&'a self, seen: &'a Seen<'_>) -> Option<(Option<&'a Pattern>, Params<'a>)> {
+        if !self.method_matches(seen.request().method) || !self.host_matches(seen.request().host) {
+            return None;
+        }
+        let mut params = Params::new();
+        if self.paths.is_empty() {
+            return Some((None, params));
+        }
+        for pattern in &self.paths {
+            params.clear();
+            if self.path_matches(pattern, seen.normal(), &mut params) {
+                return Some((Some(pattern), params));
+            }
+        }
+        None
+    }
+
+    fn method_matches(&self, method: &str) -> bool {
+        let named = |name: &String| {
+            name.eq_ignore_ascii_case(method) || (name == "GET" && method.eq_ignore_ascii_case("HEAD"))
+        };
+        self.methods.is_empty() || self.methods.iter().any(named)
+    }
+
+    fn host_matches(&self, host: Option<&str>) -> bool {
+        let host = bare_host(host.unwrap_or_default());
+        self.hosts.is_empty() || self.hosts.iter().any(|pattern| pattern.matches(host))
+    }
+
+    fn path_matches<'a>(&self, pattern: &'a Pattern, path: &'a Normal<'_>, params: &mut Params<'a>) -> bool {
+        let slash = !self.strict_slash || pattern.open || pattern.trailing_slash == path.trailing_slash;
+        slash && pattern.captures(path, self.loose, params)
+    }
+}
+
+impl Except {
+    /// Returns whether the request is left out.
+    ///
+    /// A path has to match in both readings: an exception must not be reached by a spelling that the server
+    /// behind us takes for something else.
+    pub(crate) fn covers(&self, seen: &Seen<'_>) -> bool {
+        let client = seen.client().map(|client| client.address);
+        let network = self.clients.is_empty()
+            || client.is_some_and(|address| self.clients.iter().any(|net| net.contains(&address)));
+        network && self.matcher.find(seen).is_some() && self.loosely_found(seen)
+    }
+
+    fn loosely_found(&self, seen: &Seen<'_>) -> bool {
+        let mut params = Params::new();
+        let paths = &self.matcher.paths;
+        paths.is_empty() || paths.iter().any(|pattern| pattern.captures(seen.normal(), true, &mut params))
+    }
+}

@@ -1,0 +1,135 @@
+//! A policy as meant: what `parse` returns once nothing is left to say about the file.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::answer::{HeaderStyle, ProblemTemplate};
+use crate::client::TrustedProxies;
+use crate::rule::Rule;
+
+/// A policy: where to listen, whom to believe, what to limit.
+#[derive(Debug, Clone)]
+pub struct Policy {
+    /// The reverse proxy, if any.
+    pub gateway: Option<Gateway>,
+    /// The decision API, if any.
+    pub api: Option<Api>,
+    /// The health endpoint, if any.
+    pub health: Option<Health>,
+    /// Where counts are kept.
+    pub store: StoreChoice,
+    /// Whose word about a client's address is taken.
+    pub trusted: TrustedProxies,
+    /// How many instances share the work; at least 1.
+    pub instances: u32,
+    /// Whether refusals are carried out at all.
+    pub mode: Mode,
+    /// The codes that `guesses` names, in the order of the file.
+    pub codes: Vec<Code>,
+    /// The rules, in the order of the file; every one that matches applies.
+    pub rules: Vec<Rule>,
+    /// The rule for requests that no enforced limit looked at. Its matches are empty.
+    pub fallback: Option<Rule>,
+    /// The header styles of answers, in the order of the file.
+    pub headers: Vec<HeaderStyle>,
+    /// The body of a refusal.
+    pub problem: ProblemTemplate,
+    /// What becomes of an encoded slash (`%2F`), an encoded backslash or a backslash in a path.
+    pub encoded_slash: EncodedSlash,
+}
+
+/// The reverse proxy's settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gateway {
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// Where requests go: `http` or `https`, a host, perhaps a port, no path.
+    pub upstream: http::Uri,
+    /// The certificate it shows, for TLS on the listener.
+    pub tls: Option<TlsFiles>,
+    /// Whether connections open with a PROXY protocol header.
+    pub proxy_protocol: bool,
+    /// The most bytes of a body that are held to read a key from it.
+    pub max_key_body: usize,
+    /// The most bytes of a request's header section.
+    pub max_header_bytes: usize,
+    /// The most connections open at once.
+    pub max_connections: usize,
+    /// How long a connection may stay without a request.
+    pub idle_timeout: Duration,
+    /// How long the upstream may take to begin its answer.
+    pub upstream_timeout: Duration,
+    /// How long requests under way may take once a stop is asked for.
+    pub drain_timeout: Duration,
+    /// Whether the upstream is spoken to in HTTP/2 (with prior knowledge over plain text).
+    pub upstream_http2: bool,
+}
+
+/// A certificate chain and its key, as PEM files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// The chain, the server's certificate first.
+    pub certificate: PathBuf,
+    /// The private key.
+    pub key: PathBuf,
+}
+
+/// The decision API's settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Api {
+    /// Where it listens; off loopback only with a token.
+    pub listen: SocketAddr,
+    /// The file that holds the bearer token.
+    pub token_file: Option<PathBuf>,
+}
+
+/// The health endpoint's settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Health {
+    /// Where it listens.
+    pub listen: SocketAddr,
+}
+
+/// Where counts are kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StoreChoice {
+    /// In this process.
+    Memory {
+        /// The most keys, when the file says.
+        max_keys: Option<usize>,
+        /// The most bytes, when the file says.
+        max_bytes: Option<usize>,
+    },
+}
+
+/// Whether refusals are carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// They are.
+    Enforce,
+    /// They are counted and reported only.
+    Shadow,
+}
+
+/// A code that somebody may guess, for the review.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Code {
+    /// Its name in the file.
+    pub name: String,
+    /// How many decimal digits it has.
+    pub digits: u32,
+    /// How long one code is shown, for time-based codes.
+    pub step: Option<Duration>,
+    /// How many steps before and after the present one are accepted as well.
+    pub skew_steps: u32,
+}
+
+/// What becomes of a path with an encoded slash or any backslash, which some servers take for a separator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum EncodedSlash {
+    /// The request is refused with 400.
+    Refuse,
+    /// It is an ordinary character of its segment, never a separator.
+    Keep,
+}

@@ -1,0 +1,84 @@
+//! What is wrong with a policy file: every finding with its place, its message and its remedy.
+
+use std::fmt;
+
+/// A place in a policy file, counted from 1 as editors do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// The line, from 1.
+    pub line: u32,
+    /// The column in characters, from 1.
+    pub column: u32,
+}
+
+impl Place {
+    /// The first character of a file.
+    pub const START: Self = Self { line: 1, column: 1 };
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.line, self.column)
+    }
+}
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Where it is.
+    pub place: Place,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it; empty when the message says it all.
+    pub remedy: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        if self.remedy.is_empty() {
+            return Ok(());
+        }
+        write!(f, "; {}", self.remedy)
+    }
+}
+
+/// Everything that is wrong with a policy file, in the order of the file; never empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problems {
+    file: String,
+    list: Vec<Problem>,
+}
+
+impl Problems {
+    pub(crate) fn new(file: &str, mut list: Vec<Problem>) -> Self {
+        list.sort_by_key(|problem| problem.place);
+        list.dedup();
+        Self { file: file.to_owned(), list }
+    }
+
+    /// Returns the file's name as it was given.
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// Returns the problems in the order of the file.
+    pub fn list(&self) -> &[Problem] {
+        &self.list
+    }
+}
+
+impl fmt::Display for Problems {
+    /// Writes one line a problem: `policy.yaml:12:9: message; remedy`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.list.iter().enumerate() {
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            write!(f, "{}:{}: {problem}", self.file, problem.place)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Problems {}

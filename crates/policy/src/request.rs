@@ -1,0 +1,201 @@
+//! A request as the policy sees it: read once, then asked by every rule.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::IpAddr;
+
+use http::HeaderMap;
+
+use crate::client::Client;
+use crate::matcher::{Params, Pattern};
+use crate::path::{self, Normal};
+use crate::policy::Policy;
+use crate::rule::Rule;
+
+/// A request, borrowed from whoever holds it.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// The method.
+    pub method: &'a str,
+    /// The authority or `Host` field, perhaps with a port.
+    pub host: Option<&'a str>,
+    /// The path as sent, undecoded, without query (of an absolute form, the path only).
+    pub path: &'a str,
+    /// The query as sent, without the question mark.
+    pub query: Option<&'a str>,
+    /// The header fields.
+    pub headers: &'a HeaderMap,
+    /// The address of the connection's other end, or the one a PROXY header names.
+    pub peer: Option<IpAddr>,
+    /// The body, when one was read; `None` counts as no body.
+    pub body: Option<&'a [u8]>,
+}
+
+/// Ready-made values of keys by their name in the file; they stand in for what would be read from a request.
+pub type ReadyKeys = BTreeMap<String, String>;
+
+/// A request that cannot be read in one way only; it is answered with 400.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ambiguous {
+    part: Cow<'static, str>,
+    why: &'static str,
+}
+
+impl Ambiguous {
+    pub(crate) fn new(part: impl Into<Cow<'static, str>>, why: &'static str) -> Self {
+        Self { part: part.into(), why }
+    }
+
+    /// Returns what cannot be read: a key's name, or `path`.
+    pub fn part(&self) -> &str {
+        &self.part
+    }
+
+    /// Returns why, as the end of a sentence that begins with the part.
+    pub fn why(&self) -> &'static str {
+        self.why
+    }
+}
+
+impl fmt::Display for Ambiguous {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.part, self.why)
+    }
+}
+
+impl std::error::Error for Ambiguous {}
+
+/// A request after the reading every rule needs: its normalised path and its client.
+#[derive(Debug)]
+pub struct Seen<'a> {
+    request: Request<'a>,
+    normal: Normal<'a>,
+    client: Option<Client>,
+    ready: Option<&'a ReadyKeys>,
+}
+
+impl<'a> Seen<'a> {
+    /// Returns the request.
+    pub fn request(&self) -> &Request<'a> {
+        &self.request
+    }
+
+    /// Returns the normalised path, as rules compare it.
+    pub fn path(&self) -> &str {
+        &self.normal.path
+    }
+
+    /// Returns the client, unless the peer is unknown.
+    pub fn client(&self) -> Option<Client> {
+        self.client
+    }
+
+    pub(crate) fn normal(&self) -> &Normal<'a> {
+        &self.normal
+    }
+}
+
+/// A rule that applies to a request, with what its keys are read from.
+#[derive(Debug)]
+pub struct Matched<'a> {
+    /// The rule.
+    pub rule: &'a Rule,
+    /// The rule's index in [`Policy::rules`]; `None` for the fallback.
+    pub index: Option<usize>,
+    /// What the rule's keys are read from.
+    pub facts: Facts<'a>,
+}
+
+/// What keys are read from: the request, and the path's parameters under one rule.
+#[derive(Debug)]
+pub struct Facts<'a> {
+    seen: &'a Seen<'a>,
+    pattern: Option<&'a Pattern>,
+    params: Params<'a>,
+}
+
+impl<'a> Facts<'a> {
+    /// Returns the request.
+    pub fn request(&self) -> &'a Request<'a> {
+        &self.seen.request
+    }
+
+    /// Returns the client, unless the peer is unknown.
+    pub fn client(&self) -> Option<Client> {
+        self.seen.client
+    }
+
+    /// Returns the route: the pattern that matched, or `*` for a rule that names no path.
+    pub fn route(&self) -> &'a str {
+        self.pattern.map_or("*", Pattern::text)
+    }
+
+    /// Returns a parameter of the path as written, normalised but still percent-encoded.
+    pub(crate) fn param(&self, name: &str) -> Option<&'a str> {
+        self.params.iter().find(|(found, _)| *found == name).map(|(_, value)| *value)
+    }
+
+    pub(crate) fn ready(&self, name: &str) -> Option<&'a str> {
+        self.seen.ready.and_then(|ready| ready.get(name)).map(String::as_str)
+    }
+}
+
+impl Policy {
+    /// Reads a request once for all rules.
+    ///
+    /// # Errors
+    /// When its path can be read in more than one way.
+    pub fn see<'a>(&self, request: &Request<'a>) -> Result<Seen<'a>, Ambiguous> {
+        let normal = path::normalize(request.path, self.encoded_slash)?;
+        let client = request.peer.map(|peer| self.trusted.client(peer, request.headers));
+        Ok(Seen { request: *request, normal, client, ready: None })
+    }
+
+    /// Reads a request whose keys are, some or all, given ready-made.
+    ///
+    /// # Errors
+    /// When its path can be read in more than one way.
+    pub fn see_with<'a>(&self, request: &Request<'a>, ready: &'a ReadyKeys) -> Result<Seen<'a>, Ambiguous> {
+        Ok(Seen { ready: Some(ready), ..self.see(request)? })
+    }
+
+    /// Returns every rule that applies, in the order of the file; the fallback is not among them.
+    pub fn matching<'a>(&'a self, seen: &'a Seen<'a>) -> impl Iterator<Item = Matched<'a>> {
+        self.rules.iter().enumerate().filter_map(move |(index, rule)| {
+            let facts = rule.facts(seen)?;
+            Some(Matched { rule, index: Some(index), facts })
+        })
+    }
+
+    /// Returns the fallback, for a request that no enforced limit looked at.
+    pub fn fallback_for<'a>(&'a self, seen: &'a Seen<'a>) -> Option<Matched<'a>> {
+        let rule = self.fallback.as_ref()?;
+        let facts = rule.facts(seen)?;
+        Some(Matched { rule, index: None, facts })
+    }
+
+    /// Returns whether a body has to be read before the request can be decided: a rule that matches (or the
+    /// fallback, since rules may come to nothing) has a limit keyed on it. A path that cannot be read needs none.
+    pub fn needs_body(&self, request: &Request<'_>) -> bool {
+        let Ok(seen) = self.see(request) else { return false };
+        let needs = |rule: &Rule| rule.limits.iter().any(|limit| limit.key.needs_body());
+        self.matching(&seen).any(|matched| needs(matched.rule))
+            || self.fallback_for(&seen).is_some_and(|matched| needs(matched.rule))
+    }
+}
+
+impl Rule {
+    /// Returns what the rule's keys are read from, if it applies.
+    fn facts<'a>(&'a self, seen: &'a Seen<'a>) -> Option<Facts<'a>> {
+        let (pattern, params) = if self.matches.is_empty() {
+            (None, Params::new())
+        } else {
+            self.matches.iter().find_map(|matcher| matcher.find(seen))?
+        };
+        if self.except.iter().any(|except| except.covers(seen)) {
+            return None;
+        }
+        Some(Facts { seen, pattern, params })
+    }
+}

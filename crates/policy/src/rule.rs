@@ -1,0 +1,133 @@
+//! Rules and limits: what is limited, how, and what happens when something is missing.
+
+use tidegate_algorithms::Quota;
+
+use crate::key::Key;
+use crate::matcher::{Except, Matcher};
+use crate::policy::Mode;
+
+/// What a rule applies to, its limits, and what happens when they cannot be asked.
+#[derive(Debug, Clone)]
+pub struct Rule {
+    /// The rule's name, unique in the file.
+    pub name: String,
+    /// What kind of endpoint it guards.
+    pub class: Class,
+    /// What it applies to: any of these; every request when empty (the fallback).
+    pub matches: Vec<Matcher>,
+    /// What it leaves out: any of these.
+    pub except: Vec<Except>,
+    /// The limits, in the order of the file; at least one.
+    pub limits: Vec<Limit>,
+    /// The name of the code a request guesses at.
+    pub guesses: Option<String>,
+    /// What happens to a request that lacks a limit's key.
+    pub on_missing_key: OnMissingKey,
+    /// What happens when the store does not answer.
+    pub on_store_failure: OnStoreFailure,
+    /// What a client is told.
+    pub client_sees: ClientSees,
+    /// Whether refusals of this rule are carried out.
+    pub mode: Mode,
+}
+
+/// One algorithm with its numbers on one key, in numbers and in words.
+#[derive(Debug, Clone)]
+pub struct Limit {
+    /// The name, `rule/limit`, unique in the file.
+    pub name: String,
+    /// The limit in words.
+    pub says: String,
+    /// Free text that is never read.
+    pub note: Option<String>,
+    /// What is counted on.
+    pub key: Key,
+    /// The algorithm with its numbers.
+    pub quota: Quota,
+    /// How many units a request takes; at least 1.
+    pub cost: u32,
+    /// Whether refusals of this limit are carried out: [`Mode::Shadow`] when the limit, its rule or the file
+    /// says so.
+    pub mode: Mode,
+    /// What the units are, when they are not requests.
+    pub unit: Option<String>,
+}
+
+impl Limit {
+    /// Returns the limit's own name, without the rule's.
+    pub fn short_name(&self) -> &str {
+        self.name.split_once('/').map_or(self.name.as_str(), |(_, name)| name)
+    }
+}
+
+/// What kind of endpoint a rule guards; it decides the defaults and what the review asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// Everything that comes in, by client.
+    Edge,
+    /// What sends a message to somebody at a cost.
+    Send,
+    /// What checks a code.
+    Verify,
+    /// What gives an account back to its owner.
+    Recovery,
+    /// What checks a password.
+    Login,
+    /// Any other endpoint.
+    Api,
+}
+
+impl Class {
+    /// Every class with its name in a file.
+    pub const ALL: [(Self, &'static str); 6] = [
+        (Self::Edge, "edge"),
+        (Self::Send, "send"),
+        (Self::Verify, "verify"),
+        (Self::Recovery, "recovery"),
+        (Self::Login, "login"),
+        (Self::Api, "api"),
+    ];
+
+    /// Returns whether the class guards who somebody is, or money: verify, recovery, login, send.
+    pub fn is_guarded(self) -> bool {
+        !matches!(self, Self::Edge | Self::Api)
+    }
+
+    /// Returns the class's name in a file.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(class, _)| *class == self).map_or("", |(_, name)| name)
+    }
+}
+
+/// What happens to a request that lacks a limit's key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OnMissingKey {
+    /// It is refused with 400.
+    Refuse,
+    /// The limit does not look at it.
+    Skip,
+    /// It is counted on one key together with all others that lack it.
+    Shared,
+}
+
+/// What happens when the store does not answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OnStoreFailure {
+    /// Requests are refused with 503.
+    Deny,
+    /// Requests pass, marked.
+    Allow,
+    /// This process goes on limiting by itself, with its share of the limit.
+    Local,
+}
+
+/// What a client is told about a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ClientSees {
+    /// Numbers and remaining units, on every answer.
+    All,
+    /// When to come back, on a refusal.
+    RetryAfter,
+    /// That it was refused.
+    Nothing,
+}
