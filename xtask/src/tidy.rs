@@ -29,10 +29,7 @@ use tree::Tree;
 /// Fails where the workspace cannot be read at all: no cargo metadata, no git, an unreadable file or a root
 /// manifest that is not TOML.
 pub(crate) fn run() -> Result<Vec<Finding>> {
-    let metadata = MetadataCommand::new()
-        .no_deps()
-        .exec()
-        .context("reading cargo metadata")?;
+    let metadata = MetadataCommand::new().no_deps().exec().context("reading cargo metadata")?;
     let members = members::of(&metadata);
     let tree = Tree::read(metadata.workspace_root.as_std_path())?;
     Ok(check(&members, &tree))

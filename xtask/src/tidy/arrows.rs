@@ -11,18 +11,8 @@ use super::members::{Member, Need};
 
 /// The rooms of the house, lowest floor first.
 const ROOMS: &[Room] = &[
-    Room::new(
-        "tidegate-algorithms",
-        0,
-        May::Only(&[]),
-        "arithmetic that anything may be built upon",
-    ),
-    Room::new(
-        "tidegate-shards",
-        0,
-        May::Only(&[]),
-        "locks alone, small enough for a model checker",
-    ),
+    Room::new("tidegate-algorithms", 0, May::Only(&[]), "arithmetic that anything may be built upon"),
+    Room::new("tidegate-shards", 0, May::Only(&[]), "locks alone, small enough for a model checker"),
     Room::new(
         "tidegate-store",
         1,
@@ -53,18 +43,8 @@ const ROOMS: &[Room] = &[
         May::Only(&["tidegate-tower", "tidegate", "tidegate-policy", "tidegate-store"]),
         "the network faces ask the limiter and do no arithmetic of their own",
     ),
-    Room::new(
-        "tidegate-cli",
-        5,
-        May::Any,
-        "the one binary puts everything together",
-    ),
-    Room::new(
-        "xtask",
-        0,
-        May::Only(&[]),
-        "the checks judge the house and do not live in it",
-    ),
+    Room::new("tidegate-cli", 5, May::Any, "the one binary puts everything together"),
+    Room::new("xtask", 0, May::Only(&[]), "the checks judge the house and do not live in it"),
 ];
 
 struct Room {
@@ -83,12 +63,7 @@ enum May {
 
 impl Room {
     const fn new(package: &'static str, floor: u8, may_use: May, why: &'static str) -> Self {
-        Self {
-            package,
-            floor,
-            may_use,
-            why,
-        }
+        Self { package, floor, may_use, why }
     }
 
     fn named(package: &str) -> Option<&'static Self> {
@@ -121,17 +96,12 @@ fn of_member(member: &Member) -> Vec<Finding> {
             remedy,
         )];
     };
-    let inside = member
-        .needs
-        .iter()
-        .filter(|need| need.by_path || Room::named(&need.package).is_some());
+    let inside = member.needs.iter().filter(|need| need.by_path || Room::named(&need.package).is_some());
     inside
         .filter(|need| !room.allows(need))
         .map(|need| {
-            let fault = format!(
-                "{} -> {} ({}) is not an arrow of the house",
-                member.name, need.package, need.kind
-            );
+            let fault =
+                format!("{} -> {} ({}) is not an arrow of the house", member.name, need.package, need.kind);
             Finding::new(&member.manifest, fault, format!("drop it: {}", room.why))
         })
         .collect()
@@ -144,10 +114,7 @@ mod tests {
 
     #[test]
     fn an_arrow_upwards_or_sideways_is_found_with_the_reason() {
-        let found = check(&[member(
-            "tidegate-store",
-            &["tidegate-algorithms", "tidegate-policy"],
-        )]);
+        let found = check(&[member("tidegate-store", &["tidegate-algorithms", "tidegate-policy"])]);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].place, "crates/store/Cargo.toml");
         assert!(found[0].fault.starts_with("tidegate-store -> tidegate-policy"));

@@ -20,29 +20,16 @@ pub(crate) fn check(members: &[Member], tree: &Tree) -> Vec<Finding> {
     let explained = explained(tree.text(REASONS).unwrap_or_default());
 
     let unexplained = declared.difference(&explained).map(|name| {
-        Finding::new(
-            REASONS,
-            format!("no reason for `{name}`"),
-            format!("add a row ``| `{name}` | why |``"),
-        )
+        Finding::new(REASONS, format!("no reason for `{name}`"), format!("add a row ``| `{name}` | why |``"))
     });
     let stale = explained.difference(&used).map(|name| {
-        Finding::new(
-            REASONS,
-            format!("`{name}` is explained and used by no crate"),
-            "drop its row",
-        )
+        Finding::new(REASONS, format!("`{name}` is explained and used by no crate"), "drop its row")
     });
-    let unused = declared.difference(&used).map(|name| {
-        Finding::new(
-            MANIFEST,
-            format!("`{name}` is declared and used by no crate"),
-            "drop it",
-        )
-    });
-    let undeclared = outside(members)
-        .filter(|(_, package)| !declared.contains(*package))
-        .map(|(member, package)| {
+    let unused = declared
+        .difference(&used)
+        .map(|name| Finding::new(MANIFEST, format!("`{name}` is declared and used by no crate"), "drop it"));
+    let undeclared =
+        outside(members).filter(|(_, package)| !declared.contains(*package)).map(|(member, package)| {
             let fault = format!("`{package}` is not in the root's `[workspace.dependencies]`");
             Finding::new(
                 &member.manifest,
@@ -54,12 +41,8 @@ pub(crate) fn check(members: &[Member], tree: &Tree) -> Vec<Finding> {
 }
 
 fn outside(members: &[Member]) -> impl Iterator<Item = (&Member, &str)> {
-    let needs = members
-        .iter()
-        .flat_map(|member| member.needs.iter().map(move |need| (member, need)));
-    needs
-        .filter(|(_, need)| !need.by_path)
-        .map(|(member, need)| (member, need.package.as_str()))
+    let needs = members.iter().flat_map(|member| member.needs.iter().map(move |need| (member, need)));
+    needs.filter(|(_, need)| !need.by_path).map(|(member, need)| (member, need.package.as_str()))
 }
 
 /// Takes the package names of the outside crates from `[workspace.dependencies]`; `None` where it cannot be read.
@@ -70,20 +53,10 @@ fn declared(manifest: &str) -> Option<BTreeSet<String>> {
     let outside = |value: &toml::Value| value.get("path").is_none();
     // A renamed crate is known to cargo's metadata by its own name.
     let own_name = |(key, value): (&String, &toml::Value)| {
-        value
-            .get("package")
-            .and_then(toml::Value::as_str)
-            .unwrap_or(key)
-            .to_owned()
+        value.get("package").and_then(toml::Value::as_str).unwrap_or(key).to_owned()
     };
     let dependencies = table.and_then(toml::Value::as_table).unwrap_or(&empty);
-    Some(
-        dependencies
-            .iter()
-            .filter(|(_, value)| outside(value))
-            .map(own_name)
-            .collect(),
-    )
+    Some(dependencies.iter().filter(|(_, value)| outside(value)).map(own_name).collect())
 }
 
 fn explained(text: &str) -> BTreeSet<String> {
@@ -116,22 +89,14 @@ mod tests {
 
     #[test]
     fn a_crate_without_a_reason_is_found_and_an_empty_reason_is_none() {
-        let found = found(
-            ROOT,
-            "| `bytes` | bodies |\n| `serde_json` | |\n",
-            &["bytes", "serde_json"],
-        );
+        let found = found(ROOT, "| `bytes` | bodies |\n| `serde_json` | |\n", &["bytes", "serde_json"]);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].fault, "no reason for `serde_json`");
     }
 
     #[test]
     fn a_crate_that_nobody_uses_is_found_in_both_places() {
-        let found = found(
-            ROOT,
-            "| `bytes` | bodies |\n| `serde_json` | answers |\n",
-            &["bytes"],
-        );
+        let found = found(ROOT, "| `bytes` | bodies |\n| `serde_json` | answers |\n", &["bytes"]);
         let places: Vec<&str> = found.iter().map(|it| it.place.as_str()).collect();
         assert_eq!(places, [REASONS, MANIFEST]);
         assert!(found.iter().all(|it| it.fault.starts_with("`serde_json`")));

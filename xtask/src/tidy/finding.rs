@@ -15,11 +15,7 @@ pub(crate) struct Finding {
 
 impl Finding {
     pub(crate) fn new(place: impl Into<String>, fault: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self {
-            place: place.into(),
-            fault: fault.into(),
-            remedy: remedy.into(),
-        }
+        Self { place: place.into(), fault: fault.into(), remedy: remedy.into() }
     }
 }
 

@@ -6,24 +6,13 @@ use super::{Finding, Tree};
 const FOLDERS: &[&[&str]] = &[&["work"], &["root"]];
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
-    let folders: Vec<String> = FOLDERS
-        .iter()
-        .map(|parts| format!("/{}/", parts.concat()))
-        .collect();
+    let folders: Vec<String> = FOLDERS.iter().map(|parts| format!("/{}/", parts.concat())).collect();
     tree.files()
-        .flat_map(|(path, text)| {
-            text.lines()
-                .enumerate()
-                .map(move |(at, line)| (path, at + 1, line))
-        })
+        .flat_map(|(path, text)| text.lines().enumerate().map(move |(at, line)| (path, at + 1, line)))
         .filter_map(|(path, number, line)| {
             let folder = folders.iter().find(|folder| names(line, folder))?;
             let fault = format!("it names `{folder}`, a folder of one machine");
-            Some(Finding::new(
-                format!("{path}:{number}"),
-                fault,
-                "use a path relative to the repository",
-            ))
+            Some(Finding::new(format!("{path}:{number}"), fault, "use a path relative to the repository"))
         })
         .collect()
 }
@@ -58,11 +47,9 @@ mod tests {
     #[test]
     fn the_same_letters_in_a_url_or_a_relative_path_are_fine() {
         for folder in FOLDERS.iter().map(|parts| parts.concat()) {
-            for text in [
-                format!("https://example.org/{folder}/x"),
-                format!("./{folder}/x"),
-                format!("/{folder}/"),
-            ] {
+            for text in
+                [format!("https://example.org/{folder}/x"), format!("./{folder}/x"), format!("/{folder}/")]
+            {
                 assert_eq!(check(&Tree::of(&[("docs/a.md", &text)])), [], "{text}");
             }
         }

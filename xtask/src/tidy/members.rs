@@ -33,11 +33,7 @@ impl Member {
 pub(crate) fn of(metadata: &Metadata) -> Vec<Member> {
     let root = &metadata.workspace_root;
     let relative = |manifest: &cargo_metadata::camino::Utf8Path| {
-        manifest
-            .strip_prefix(root)
-            .unwrap_or(manifest)
-            .as_str()
-            .replace('\\', "/")
+        manifest.strip_prefix(root).unwrap_or(manifest).as_str().replace('\\', "/")
     };
     let needs = |package: &cargo_metadata::Package| {
         let need = |it: &cargo_metadata::Dependency| Need {
@@ -69,11 +65,7 @@ pub(crate) fn inherit_lints(members: &[Member], tree: &Tree) -> Vec<Finding> {
         .filter(|member| inherits(member) != Some(true))
         .map(|member| {
             let remedy = "add `workspace = true` under `[lints]`";
-            Finding::new(
-                &member.manifest,
-                "the workspace's lints are not inherited",
-                remedy,
-            )
+            Finding::new(&member.manifest, "the workspace's lints are not inherited", remedy)
         })
         .collect()
 }
@@ -88,11 +80,7 @@ pub(crate) mod made_up {
     }
 
     pub(crate) fn with_kind(name: &str, needs: &[&str], kind: DependencyKind) -> Member {
-        let need = |it: &&str| Need {
-            package: (*it).to_owned(),
-            kind,
-            by_path: it.starts_with("tidegate"),
-        };
+        let need = |it: &&str| Need { package: (*it).to_owned(), kind, by_path: it.starts_with("tidegate") };
         let short = name.strip_prefix("tidegate-").unwrap_or(name);
         Member {
             name: name.to_owned(),
@@ -113,12 +101,9 @@ mod tests {
 
     #[test]
     fn a_crate_without_the_workspace_lints_is_found() {
-        for manifest in [
-            "",
-            "[lints]\nworkspace = false",
-            "[lints.rust]\nunsafe_code = \"forbid\"",
-            "not toml",
-        ] {
+        for manifest in
+            ["", "[lints]\nworkspace = false", "[lints.rust]\nunsafe_code = \"forbid\"", "not toml"]
+        {
             let found = lints_of(manifest);
             assert_eq!(found.len(), 1, "{manifest}");
             assert_eq!(found[0].place, "crates/store/Cargo.toml");

@@ -28,41 +28,21 @@ const BANNED: &[(&str, &[&str])] = &[
     ),
     (
         "disallowed-types",
-        &[
-            "std::time::Instant",
-            "std::time::SystemTime",
-            "std::collections::hash_map::RandomState",
-        ],
+        &["std::time::Instant", "std::time::SystemTime", "std::collections::hash_map::RandomState"],
     ),
 ];
 
 /// Crates whose whole use is what a pure room does without.
-const IMPURE: &[&str] = &[
-    "chrono",
-    "fastrand",
-    "getrandom",
-    "jiff",
-    "libc",
-    "rand",
-    "rand_core",
-    "rustix",
-    "time",
-    "tokio",
-];
+const IMPURE: &[&str] =
+    &["chrono", "fastrand", "getrandom", "jiff", "libc", "rand", "rand_core", "rustix", "time", "tokio"];
 
 pub(crate) fn check(members: &[Member], tree: &Tree) -> Vec<Finding> {
-    let pure = members
-        .iter()
-        .filter(|member| PURE.contains(&member.name.as_str()));
-    pure.flat_map(|member| [impure_needs(member), lax_rules(member, tree)].concat())
-        .collect()
+    let pure = members.iter().filter(|member| PURE.contains(&member.name.as_str()));
+    pure.flat_map(|member| [impure_needs(member), lax_rules(member, tree)].concat()).collect()
 }
 
 fn impure_needs(member: &Member) -> Vec<Finding> {
-    let shipped = member
-        .needs
-        .iter()
-        .filter(|need| need.kind != DependencyKind::Development);
+    let shipped = member.needs.iter().filter(|need| need.kind != DependencyKind::Development);
     shipped
         .filter(|need| IMPURE.contains(&need.package.as_str()))
         .map(|need| {
@@ -84,11 +64,7 @@ fn lax_rules(member: &Member, tree: &Tree) -> Vec<Finding> {
     };
     let unbanned = BANNED.iter().flat_map(|(list, paths)| {
         let banned = banned_by(&own, list);
-        let open: Vec<&str> = paths
-            .iter()
-            .filter(|path| !banned.contains(path))
-            .copied()
-            .collect();
+        let open: Vec<&str> = paths.iter().filter(|path| !banned.contains(path)).copied().collect();
         open.into_iter().map(move |path| {
             let remedy = format!("add it to `{list}` with its reason");
             Finding::new(place, format!("`{path}` is not banned"), remedy)
@@ -122,21 +98,15 @@ mod tests {
 
     fn rules_without(path: &str) -> String {
         let list = |(list, paths): &(&str, &[&str])| {
-            let kept: Vec<String> = paths
-                .iter()
-                .filter(|it| **it != path)
-                .map(|it| format!("{it:?}"))
-                .collect();
+            let kept: Vec<String> =
+                paths.iter().filter(|it| **it != path).map(|it| format!("{it:?}")).collect();
             format!("{list} = [{}]\n", kept.join(", "))
         };
         BANNED.iter().map(list).collect()
     }
 
     fn found(rules: &str, root: &str) -> Vec<Finding> {
-        check(
-            &[member("tidegate-policy", &[])],
-            &Tree::of(&[(PLACE, rules), ("clippy.toml", root)]),
-        )
+        check(&[member("tidegate-policy", &[])], &Tree::of(&[(PLACE, rules), ("clippy.toml", root)]))
     }
 
     #[test]
@@ -162,28 +132,15 @@ mod tests {
 
     #[test]
     fn a_pure_crate_without_rules_is_found() {
-        assert_eq!(
-            check(&[member("tidegate-algorithms", &[])], &Tree::of(&[])).len(),
-            1
-        );
+        assert_eq!(check(&[member("tidegate-algorithms", &[])], &Tree::of(&[])).len(), 1);
     }
 
     #[test]
     fn a_random_source_is_found_unless_only_tests_use_it() {
         let tree = Tree::of(&[(PLACE, &rules_without(""))]);
+        assert_eq!(check(&[member("tidegate-policy", &["getrandom"])], &tree).len(), 1);
         assert_eq!(
-            check(&[member("tidegate-policy", &["getrandom"])], &tree).len(),
-            1
-        );
-        assert_eq!(
-            check(
-                &[with_kind(
-                    "tidegate-policy",
-                    &["getrandom"],
-                    DependencyKind::Development
-                )],
-                &tree
-            ),
+            check(&[with_kind("tidegate-policy", &["getrandom"], DependencyKind::Development)], &tree),
             []
         );
     }

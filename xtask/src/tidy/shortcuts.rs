@@ -7,19 +7,14 @@ const SHORTCUTS: &[(&str, &str)] = &[
     ("todo!", "write what is missing, or leave the item out"),
     ("unimplemented!", "write what is missing, or leave the item out"),
     ("#[ignore", "make the test run everywhere, or drop it"),
-    (
-        "thread::sleep",
-        "pass the time as an argument, or wait for the event itself",
-    ),
+    ("thread::sleep", "pass the time as an argument, or wait for the event itself"),
 ];
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     tree.ending_in("rs")
         .filter(|(path, _)| path.starts_with("crates/"))
         .flat_map(|(path, text)| {
-            text.lines()
-                .enumerate()
-                .flat_map(move |(at, line)| of_line(path, at + 1, line))
+            text.lines().enumerate().flat_map(move |(at, line)| of_line(path, at + 1, line))
         })
         .collect()
 }
@@ -55,10 +50,7 @@ mod tests {
     #[test]
     fn a_comment_may_name_them() {
         assert_eq!(
-            check(&Tree::of(&[(
-                "crates/store/src/lib.rs",
-                "/// Never `todo!`.\n// nor thread::sleep"
-            )])),
+            check(&Tree::of(&[("crates/store/src/lib.rs", "/// Never `todo!`.\n// nor thread::sleep")])),
             []
         );
     }

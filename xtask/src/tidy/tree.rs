@@ -35,10 +35,7 @@ impl Tree {
     /// Builds a tree from (path, text) pairs.
     #[cfg(test)]
     pub(crate) fn of(files: &[(&str, &str)]) -> Self {
-        let files = files
-            .iter()
-            .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()))
-            .collect();
+        let files = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
         Self { files }
     }
 
@@ -50,32 +47,23 @@ impl Tree {
     /// Returns whether the path names a file, or a folder with a file in it.
     pub(crate) fn has(&self, path: &str) -> bool {
         let folder = format!("{path}/");
-        path.is_empty()
-            || self
-                .files
-                .keys()
-                .any(|file| file == path || file.starts_with(&folder))
+        path.is_empty() || self.files.keys().any(|file| file == path || file.starts_with(&folder))
     }
 
     /// Iterates over the paths and texts of all files.
     pub(crate) fn files(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.files
-            .iter()
-            .map(|(path, text)| (path.as_str(), text.as_str()))
+        self.files.iter().map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
     /// Iterates over the files whose name ends in `.ending`.
     pub(crate) fn ending_in(&self, ending: &'static str) -> impl Iterator<Item = (&str, &str)> {
-        self.files()
-            .filter(move |(path, _)| path.rsplit_once('.').is_some_and(|(_, end)| end == ending))
+        self.files().filter(move |(path, _)| path.rsplit_once('.').is_some_and(|(_, end)| end == ending))
     }
 }
 
 /// Returns what follows the last dot of a file's name.
 pub(crate) fn ending(path: &str) -> Option<&str> {
-    path.rsplit_once('.')
-        .map(|(_, ending)| ending)
-        .filter(|ending| !ending.contains('/'))
+    path.rsplit_once('.').map(|(_, ending)| ending).filter(|ending| !ending.contains('/'))
 }
 
 fn listed_by_git(root: &Path) -> Result<Vec<String>> {
@@ -86,11 +74,7 @@ fn listed_by_git(root: &Path) -> Result<Vec<String>> {
         .output()
         .context("running git, which lists the files to check")?;
     let complaint = String::from_utf8_lossy(&output.stderr);
-    ensure!(
-        output.status.success(),
-        "git ls-files failed: {}",
-        complaint.trim()
-    );
+    ensure!(output.status.success(), "git ls-files failed: {}", complaint.trim());
     let listed = String::from_utf8(output.stdout).context("a file name that is not UTF-8")?;
     Ok(listed.split_terminator('\0').map(str::to_owned).collect())
 }

@@ -1,10 +1,6 @@
 //! Runs the real `xtask` on a small workspace made for it, through the real cargo and git.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "a test fails by panicking"
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,11 +35,7 @@ fn tidy_workspace(name: &str) -> PathBuf {
     write(&root, "crates/policy/src/lib.rs", "");
     write(&root, "crates/policy/clippy.toml", POLICY_RULES);
     write(&root, "CHANGELOG.md", "## [Unreleased]\n");
-    let git = Command::new("git")
-        .args(["init", "--quiet"])
-        .current_dir(&root)
-        .status()
-        .unwrap();
+    let git = Command::new("git").args(["init", "--quiet"]).current_dir(&root).status().unwrap();
     assert!(git.success());
     root
 }
@@ -55,11 +47,7 @@ fn write(root: &Path, path: &str, text: &str) {
 }
 
 fn xtask(root: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_xtask"))
-        .args(arguments)
-        .current_dir(root)
-        .output()
-        .unwrap()
+    Command::new(env!("CARGO_BIN_EXE_xtask")).args(arguments).current_dir(root).output().unwrap()
 }
 
 #[test]
@@ -76,11 +64,7 @@ fn every_kind_of_fault_is_listed_in_one_run_with_its_file() {
     let up = "[package]\nname = \"tidegate-store\"\nedition = \"2024\"\n\n[dependencies]\n\
         tidegate-policy = { path = \"../policy\" }\n";
     write(&root, "crates/store/Cargo.toml", up);
-    write(
-        &root,
-        "crates/store/src/lib.rs",
-        &format!("{}fn f() {{ todo!() }}\n", "//\n".repeat(400)),
-    );
+    write(&root, "crates/store/src/lib.rs", &format!("{}fn f() {{ todo!() }}\n", "//\n".repeat(400)));
     write(&root, "crates/policy/clippy.toml", "");
     write(&root, "docs/dependencies.md", "| `bytes` | bodies |\n");
     write(&root, "CHANGELOG.md", &format!("[a](gone.md)\n/{}/x\n", "root"));
