@@ -1,0 +1,304 @@
+//! One connection, from its first byte to its last.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::header::{CONNECTION, HeaderValue};
+use http::{Request, Response, Version};
+use http_body::Body;
+use http_body_util::{Either, Full};
+use hyper::body::Incoming;
+use hyper::server::conn::{http1, http2};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio_util::sync::CancellationToken;
+use tower_service::Service;
+
+use super::activity::{Activity, Tracked};
+use super::admit::{self, Refusal};
+use super::framing::{Findings, Watched};
+use super::listener::Accepted;
+use super::options::{ProxyProtocol, RequestLimits, ServeOptions};
+use super::peer::PeerInfo;
+use super::proxy_protocol;
+use super::rewind::Rewind;
+use super::tunnels::{TunnelScope, Tunnels};
+use crate::proxy::{BoxError, problem};
+
+/// What every HTTP/2 connection starts with; no HTTP/1.1 method is its beginning.
+const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+/// How long a connection that has sent nothing may still do so once draining has begun: enough for bytes that had
+/// arrived before to be noticed.
+const LAST_CHANCE: Duration = Duration::from_millis(100);
+/// hyper refuses to work with less.
+const SMALLEST_BUFFER: usize = 8192;
+
+/// How a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// By itself, or by the client.
+    Ended,
+    /// By us, with this many requests under way.
+    Cut { requests: usize },
+}
+
+/// Everything the connections of a listener have in common.
+pub(crate) struct Connector {
+    options: ServeOptions,
+    http1: http1::Builder,
+    http2: http2::Builder<TokioExecutor>,
+    draining: CancellationToken,
+    cut: CancellationToken,
+    tunnels: Tunnels,
+}
+
+impl Connector {
+    pub(crate) fn new(
+        options: ServeOptions,
+        draining: CancellationToken,
+        cut: CancellationToken,
+        tunnels: Tunnels,
+    ) -> Self {
+        let (http1, http2) = (http1_builder(&options), http2_builder(&options));
+        Self { options, http1, http2, draining, cut, tunnels }
+    }
+
+    /// Serves a connection to its end.
+    pub(crate) async fn run<S, B>(self: Arc<Self>, accepted: Accepted, service: S) -> Outcome
+    where
+        S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible> + Clone + Send + 'static,
+        S::Future: Send + 'static,
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let Accepted { stream, peer, permit } = accepted;
+        let opened = async {
+            let (stream, info) = self.open(stream, peer).await?;
+            let Some(tls) = &self.options.tls else {
+                let (stream, http2) = self.sniff(stream).await?;
+                return Some(self.http(stream, http2, Context::new(info, permit, &self), service).await);
+            };
+            let stream = self.before_http(tls.accept(stream)).await?;
+            let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+            let context = Context::new(PeerInfo { tls: true, ..info }, permit, &self);
+            Some(self.http(stream, http2, context, service).await)
+        };
+        // Before HTTP has begun there is nothing to count; afterwards the inner loop sees the same token first.
+        tokio::select! {
+            biased;
+            outcome = opened => outcome.unwrap_or(Outcome::Ended),
+            () = self.cut.cancelled() => Outcome::Cut { requests: 0 },
+        }
+    }
+
+    /// Sets the socket up and finds out who is there; `None` when the connection is to be dropped.
+    async fn open(&self, mut stream: TcpStream, peer: SocketAddr) -> Option<(Rewind<TcpStream>, PeerInfo)> {
+        // Without it small answers wait for the client's delayed acknowledgement. A socket that is gone says so later.
+        let _ = stream.set_nodelay(true);
+        let local = stream.local_addr().ok()?;
+        let (source, rest) = match &self.options.proxy_protocol {
+            None => (None, Bytes::new()),
+            Some(expected) => read_source(&mut stream, peer, expected).await?,
+        };
+        let info = PeerInfo { peer: source.unwrap_or(peer), local, tls: false };
+        Some((Rewind::new(stream, rest), info))
+    }
+
+    /// Waits for a step before HTTP, within the header's time and not beyond the start of draining.
+    async fn before_http<T, E: std::fmt::Display>(
+        &self,
+        step: impl Future<Output = Result<T, E>>,
+    ) -> Option<T> {
+        let last_chance = async {
+            self.draining.cancelled().await;
+            tokio::time::sleep(LAST_CHANCE).await;
+        };
+        tokio::select! {
+            biased;
+            done = step => done.inspect_err(|error| tracing::debug!(%error, "a connection failed before HTTP")).ok(),
+            () = tokio::time::sleep(self.options.header_timeout) => None,
+            () = last_chance => None,
+        }
+    }
+
+    /// Reads until the protocol is clear; tells whether it is HTTP/2.
+    async fn sniff(&self, mut stream: Rewind<TcpStream>) -> Option<(Rewind<Rewind<TcpStream>>, bool)> {
+        let (bytes, http2) = self.before_http(read_version(&mut stream)).await?;
+        Some((Rewind::new(stream, bytes), http2))
+    }
+
+    async fn http<T, S, B>(&self, stream: T, http2: bool, context: Context, service: S) -> Outcome
+    where
+        T: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+        S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible> + Clone + Send + 'static,
+        S::Future: Send + 'static,
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let context = Arc::new(context);
+        let activity = Arc::clone(&context.activity);
+        if http2 {
+            let handler =
+                service_fn(move |request| Arc::clone(&context).handle(service.clone(), request, true));
+            let connection = self.http2.serve_connection(TokioIo::new(stream), handler);
+            return self.drive(connection, http2::Connection::graceful_shutdown, &activity).await;
+        }
+        let findings = Findings::new();
+        let stream = Watched::new(stream, Arc::clone(&findings));
+        let handler = service_fn(move |request| {
+            let sound = findings.next_is_sound();
+            Arc::clone(&context).handle(service.clone(), request, sound)
+        });
+        let connection = self.http1.serve_connection(TokioIo::new(stream), handler).with_upgrades();
+        self.drive(connection, http1::UpgradeableConnection::graceful_shutdown, &activity).await
+    }
+
+    /// Polls a connection until it has ended: by itself, for having been idle, or by draining.
+    async fn drive<C>(&self, connection: C, shut_down: fn(Pin<&mut C>), activity: &Activity) -> Outcome
+    where
+        C: Future<Output = hyper::Result<()>>,
+    {
+        let mut connection = pin!(connection);
+        let mut ending = false;
+        let mut idle = pin!(activity.idle_for(self.options.idle_timeout));
+        loop {
+            tokio::select! {
+                // The connection first, so that bytes already there count as a request before the end is told.
+                biased;
+                ended = connection.as_mut() => {
+                    if let Err(error) = ended {
+                        tracing::debug!(%error, "a connection ended with an error");
+                    }
+                    return Outcome::Ended;
+                }
+                () = self.cut.cancelled() => return Outcome::Cut { requests: activity.under_way() },
+                () = self.draining.cancelled(), if !ending => {}
+                () = &mut idle, if !ending => {}
+            }
+            ending = true;
+            shut_down(connection.as_mut());
+        }
+    }
+}
+
+/// Reads a PROXY protocol header from a peer that may send one; `None` when the connection is to be dropped.
+async fn read_source(
+    stream: &mut TcpStream,
+    peer: SocketAddr,
+    expected: &ProxyProtocol,
+) -> Option<(Option<SocketAddr>, Bytes)> {
+    let address = peer.ip().to_canonical();
+    if !expected.trusted.iter().any(|network| network.contains(&address)) {
+        tracing::debug!(%peer, "closed: not among those who may speak the PROXY protocol");
+        return None;
+    }
+    match tokio::time::timeout(expected.timeout, proxy_protocol::read_header(stream)).await {
+        Ok(Ok(header)) => Some(header),
+        Ok(Err(error)) => {
+            tracing::debug!(%peer, %error, "closed");
+            None
+        }
+        Err(_) => {
+            tracing::debug!(%peer, "closed: no PROXY protocol header in time");
+            None
+        }
+    }
+}
+
+/// Reads until the bytes are, or are not, HTTP/2's preface; returns them and which it is.
+async fn read_version<T: AsyncRead + Unpin>(stream: &mut T) -> std::io::Result<(Bytes, bool)> {
+    let mut buffer = BytesMut::with_capacity(1024);
+    loop {
+        let ended = stream.read_buf(&mut buffer).await? == 0;
+        let shared = buffer.len().min(HTTP2_PREFACE.len());
+        let alike = buffer[..shared] == HTTP2_PREFACE[..shared];
+        if ended || !alike || shared == HTTP2_PREFACE.len() {
+            return Ok((buffer.freeze(), alike && !ended));
+        }
+    }
+}
+
+/// What a connection's requests have in common.
+struct Context {
+    info: PeerInfo,
+    limits: RequestLimits,
+    tunnels: TunnelScope,
+    activity: Arc<Activity>,
+}
+
+impl Context {
+    fn new(info: PeerInfo, permit: Arc<OwnedSemaphorePermit>, connector: &Connector) -> Self {
+        let tunnels = connector.tunnels.scope(permit);
+        Self { info, limits: connector.options.request, tunnels, activity: Activity::new() }
+    }
+
+    /// Admits a request and has the service answer it.
+    async fn handle<S, B>(
+        self: Arc<Self>,
+        mut service: S,
+        mut request: Request<Incoming>,
+        sound: bool,
+    ) -> Result<Response<Tracked<Either<B, Full<Bytes>>>>, Infallible>
+    where
+        S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>,
+    {
+        let under_way = self.activity.begin();
+        let version = request.version();
+        let admitted =
+            if sound { admit::admit(&mut request, &self.limits) } else { Err(admit::UNSOUND_FRAMING) };
+        let response = match admitted {
+            Err(refusal) => refuse(refusal, version).map(Either::Right),
+            Ok(()) => {
+                request.extensions_mut().insert(self.info);
+                request.extensions_mut().insert(self.tunnels.clone());
+                std::future::poll_fn(|cx| service.poll_ready(cx)).await?;
+                service.call(request).await?.map(Either::Left)
+            }
+        };
+        Ok(response.map(|body| Tracked::new(body, under_way)))
+    }
+}
+
+/// Answers a refused request, and on HTTP/1.1 ends the connection: what follows may not be what it seems.
+fn refuse(refusal: Refusal, version: Version) -> Response<Full<Bytes>> {
+    let mut response = problem(refusal.status, refusal.detail);
+    if version < Version::HTTP_2 {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
+}
+
+fn http1_builder(options: &ServeOptions) -> http1::Builder {
+    let header = options.request.max_header_bytes.max(SMALLEST_BUFFER);
+    let mut builder = http1::Builder::new();
+    builder
+        .timer(TokioTimer::new())
+        .header_read_timeout(options.header_timeout)
+        .max_header_size(header)
+        .max_headers(options.request.max_headers)
+        // A header of exactly the limit must fit with some of its body behind it.
+        .max_buf_size(header + SMALLEST_BUFFER)
+        .pipeline_flush(true);
+    builder
+}
+
+fn http2_builder(options: &ServeOptions) -> http2::Builder<TokioExecutor> {
+    let header = u32::try_from(options.request.max_header_bytes).unwrap_or(u32::MAX);
+    let mut builder = http2::Builder::new(TokioExecutor::new());
+    builder
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(options.http2_max_streams)
+        .max_header_list_size(header)
+        .keep_alive_interval(options.http2_keep_alive)
+        .keep_alive_timeout(options.http2_keep_alive)
+        .adaptive_window(true);
+    builder
+}

@@ -1,0 +1,240 @@
+//! A second pair of eyes on HTTP/1.1 framing.
+//!
+//! hyper is forgiving in two places where a gateway must not be: of a request with both `Content-Length` and
+//! `Transfer-Encoding` it drops the length without a word, and it takes a bare LF for a line end. Whoever stands
+//! before us may have read either the other way, and then two parties disagree where a request ends. So the bytes are
+//! watched on their way into hyper; what is found is noted under the request's number on its connection, and that
+//! request is refused before anybody else sees it. The watcher only ever refuses: the framing used is hyper's, and
+//! when the watcher cannot follow it stops looking.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+
+use pin_project_lite::pin_project;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// The most of a line that is kept: room for the two header fields of interest with any sane value.
+const KEPT: usize = 128;
+/// No request of the connection was found faulty.
+const NONE: u64 = u64::MAX;
+
+/// What was seen on a connection, shared between its stream and its request handler.
+#[derive(Debug)]
+pub(crate) struct Findings {
+    /// The number of the first faulty request, from 0; the connection is closed after it, so no other matters.
+    first_faulty: AtomicU64,
+    /// The number of the next request to be handled.
+    next: AtomicU64,
+}
+
+impl Findings {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self { first_faulty: AtomicU64::new(NONE), next: AtomicU64::new(0) })
+    }
+
+    /// Tells whether the next request is sound; to be asked exactly once for each.
+    pub(crate) fn next_is_sound(&self) -> bool {
+        self.next.fetch_add(1, Ordering::Relaxed) < self.first_faulty.load(Ordering::Acquire)
+    }
+}
+
+/// Where in the stream the watcher is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    RequestLine,
+    Header,
+    Fixed(u64),
+    ChunkSize,
+    Chunk(u64),
+    Trailer,
+    /// The stream no longer makes sense, or hyper is about to refuse it.
+    Lost,
+}
+
+#[derive(Debug)]
+struct Watcher {
+    place: Place,
+    line: Vec<u8>,
+    length: Option<u64>,
+    chunked: bool,
+    /// The number of the request whose header is being read.
+    number: u64,
+    findings: Arc<Findings>,
+}
+
+impl Watcher {
+    fn new(findings: Arc<Findings>) -> Self {
+        let line = Vec::with_capacity(KEPT);
+        Self { place: Place::RequestLine, line, length: None, chunked: false, number: 0, findings }
+    }
+
+    fn see(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            bytes = match self.place {
+                Place::Lost => return,
+                Place::Fixed(left) => self.skip(bytes, left, Place::Fixed, Place::RequestLine),
+                // The data is followed by CRLF, read as an empty line before the next size.
+                Place::Chunk(left) => self.skip(bytes, left, Place::Chunk, Place::ChunkSize),
+                Place::RequestLine | Place::Header | Place::ChunkSize | Place::Trailer => {
+                    self.read_line(bytes)
+                }
+            };
+        }
+    }
+
+    fn skip<'a>(&mut self, bytes: &'a [u8], left: u64, within: fn(u64) -> Place, after: Place) -> &'a [u8] {
+        let here = usize::try_from(left).unwrap_or(usize::MAX).min(bytes.len());
+        let left = left - here as u64;
+        self.place = if left == 0 { after } else { within(left) };
+        &bytes[here..]
+    }
+
+    fn read_line<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
+        let end = bytes.iter().position(|&byte| byte == b'\n');
+        let part = &bytes[..end.unwrap_or(bytes.len())];
+        // Of a long line only the start is kept, and its last byte, which must be the CR.
+        let room = KEPT.saturating_sub(self.line.len());
+        self.line.extend_from_slice(&part[..part.len().min(room)]);
+        if part.len() > room
+            && let (Some(kept), Some(&last)) = (self.line.last_mut(), part.last())
+        {
+            *kept = last;
+        }
+        let Some(end) = end else {
+            return &[];
+        };
+        let mut line = std::mem::take(&mut self.line);
+        if line.pop() != Some(b'\r') {
+            self.fault();
+        }
+        self.end_line(&line);
+        line.clear();
+        self.line = line;
+        &bytes[end + 1..]
+    }
+
+    fn end_line(&mut self, line: &[u8]) {
+        match self.place {
+            // Empty lines before a request line are skipped, as hyper does.
+            Place::RequestLine if line.is_empty() => {}
+            Place::RequestLine => {
+                (self.length, self.chunked) = (None, false);
+                self.place = Place::Header;
+            }
+            Place::Header if line.is_empty() => self.end_header(),
+            Place::Header => self.header(line),
+            Place::ChunkSize if line.is_empty() => {}
+            Place::ChunkSize => self.place = chunk(line),
+            Place::Trailer if line.is_empty() => self.place = Place::RequestLine,
+            Place::Trailer | Place::Fixed(_) | Place::Chunk(_) | Place::Lost => {}
+        }
+    }
+
+    fn header(&mut self, line: &[u8]) {
+        let Some(colon) = line.iter().position(|&byte| byte == b':') else {
+            return;
+        };
+        let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
+        if name.eq_ignore_ascii_case(b"transfer-encoding") {
+            self.chunked = true;
+        } else if name.eq_ignore_ascii_case(b"content-length") {
+            match number(value, 10) {
+                Some(length) => self.length = Some(length),
+                // hyper refuses it; were it ever to learn not to, the request would still stop here.
+                None => self.fault(),
+            }
+        }
+    }
+
+    fn end_header(&mut self) {
+        if self.chunked && self.length.is_some() {
+            self.fault();
+        }
+        self.number += 1;
+        self.place = match (self.chunked, self.length) {
+            (true, _) => Place::ChunkSize,
+            (false, Some(length)) if length > 0 => Place::Fixed(length),
+            (false, _) => Place::RequestLine,
+        };
+    }
+
+    /// Notes a fault of the request at hand. In a body it comes too late for the request, and hyper refuses it itself.
+    fn fault(&self) {
+        if matches!(self.place, Place::RequestLine | Place::Header) {
+            self.findings.first_faulty.fetch_min(self.number, Ordering::AcqRel);
+        }
+    }
+}
+
+/// Returns what follows a chunk-size line.
+fn chunk(line: &[u8]) -> Place {
+    let digits = line.split(|&byte| byte == b';').next().unwrap_or_default().trim_ascii();
+    match number(digits, 16) {
+        Some(0) => Place::Trailer,
+        Some(size) => Place::Chunk(size),
+        None => Place::Lost,
+    }
+}
+
+fn number(digits: &[u8], radix: u32) -> Option<u64> {
+    let text = std::str::from_utf8(digits).ok().filter(|text| !text.starts_with('+'))?;
+    u64::from_str_radix(text, radix).ok()
+}
+
+pin_project! {
+    /// A server's HTTP/1.1 stream with the watcher on its reading side.
+    #[derive(Debug)]
+    pub(crate) struct Watched<T> {
+        #[pin]
+        inner: T,
+        watcher: Watcher,
+    }
+}
+
+impl<T> Watched<T> {
+    pub(crate) fn new(inner: T, findings: Arc<Findings>) -> Self {
+        Self { inner, watcher: Watcher::new(findings) }
+    }
+}
+
+impl<T: AsyncRead> AsyncRead for Watched<T> {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = self.project();
+        let before = buf.filled().len();
+        let poll = this.inner.poll_read(cx, buf);
+        this.watcher.see(&buf.filled()[before..]);
+        poll
+    }
+}
+
+impl<T: AsyncWrite> AsyncWrite for Watched<T> {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        self.project().inner.poll_write(cx, buf)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.project().inner.poll_write_vectored(cx, bufs)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.inner.is_write_vectored()
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.project().inner.poll_flush(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.project().inner.poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,24 @@
+//! Listeners: from a bound socket to requests handed to a tower service, and back down to nothing on shutdown.
+//!
+//! [`serve`] accepts ([`ServeOptions::max_connections`]), reads a PROXY protocol header where one is expected, does
+//! TLS, tells HTTP/1.1 from HTTP/2, refuses requests that two readers could understand differently, and hands the
+//! rest to the service with a [`PeerInfo`] and a [`TunnelScope`] in their extensions. It knows nothing of limits or
+//! upstreams.
+
+mod activity;
+mod admit;
+mod connection;
+mod framing;
+mod listener;
+mod options;
+mod peer;
+mod proxy_protocol;
+mod rewind;
+mod serve;
+pub mod tls;
+mod tunnels;
+
+pub use options::{ProxyProtocol, RequestLimits, ServeOptions};
+pub use peer::PeerInfo;
+pub use serve::{DrainReport, serve};
+pub use tunnels::TunnelScope;

@@ -1,0 +1,95 @@
+//! The settings of one listener.
+
+use std::fmt;
+use std::time::Duration;
+
+use ipnet::IpNet;
+use tokio_rustls::TlsAcceptor;
+
+/// Everything a listener may be told; the defaults suit a gateway on the open network.
+#[derive(Clone)]
+pub struct ServeOptions {
+    /// Encrypts the listener; see [`super::tls::acceptor`]. None by default: cleartext.
+    pub tls: Option<TlsAcceptor>,
+    /// Expects a PROXY protocol header on every connection. None by default: never looked for.
+    pub proxy_protocol: Option<ProxyProtocol>,
+    /// The most connections held at once, tunnels included. At the limit accepting waits, so that newcomers queue in
+    /// the kernel's backlog rather than being turned away. Default 10,000.
+    pub max_connections: usize,
+    /// What a single request may be.
+    pub request: RequestLimits,
+    /// The longest a client may take over a request's header, and over the TLS handshake before it. On HTTP/1.1 the
+    /// clock starts with the end of the previous answer, so there it also bounds an idle connection. Default 30 s.
+    pub header_timeout: Duration,
+    /// How long a connection may stay open with no request on it. Default 60 s.
+    pub idle_timeout: Duration,
+    /// The most HTTP/2 streams one connection may have open. Default 256.
+    pub http2_max_streams: u32,
+    /// How often an HTTP/2 connection with open streams is pinged; unanswered for as long again, it is closed.
+    /// Default 30 s.
+    pub http2_keep_alive: Duration,
+    /// How long requests under way may take to finish once shutdown has begun. Default 30 s.
+    pub drain_timeout: Duration,
+}
+
+impl Default for ServeOptions {
+    fn default() -> Self {
+        Self {
+            tls: None,
+            proxy_protocol: None,
+            max_connections: 10_000,
+            request: RequestLimits::default(),
+            header_timeout: Duration::from_secs(30),
+            idle_timeout: Duration::from_secs(60),
+            http2_max_streams: 256,
+            http2_keep_alive: Duration::from_secs(30),
+            drain_timeout: Duration::from_secs(30),
+        }
+    }
+}
+
+impl fmt::Debug for ServeOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServeOptions")
+            .field("tls", &self.tls.is_some())
+            .field("proxy_protocol", &self.proxy_protocol)
+            .field("max_connections", &self.max_connections)
+            .field("request", &self.request)
+            .field("header_timeout", &self.header_timeout)
+            .field("idle_timeout", &self.idle_timeout)
+            .field("drain_timeout", &self.drain_timeout)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Bounds on one request's header, whatever the protocol version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestLimits {
+    /// The most bytes of request line and header together; more is answered 431. Default 64 KiB, at least 8 KiB.
+    pub max_header_bytes: usize,
+    /// The most header fields; more is answered 431. Default 128.
+    pub max_headers: usize,
+    /// The longest request target in bytes; more is answered 414. Default 8 KiB.
+    pub max_target_bytes: usize,
+}
+
+impl Default for RequestLimits {
+    fn default() -> Self {
+        Self { max_header_bytes: 64 * 1024, max_headers: 128, max_target_bytes: 8 * 1024 }
+    }
+}
+
+/// Who may speak the PROXY protocol to a listener, and how fast.
+#[derive(Clone, Debug)]
+pub struct ProxyProtocol {
+    /// The load balancers; a connection from anywhere else is closed unread.
+    pub trusted: Vec<IpNet>,
+    /// The longest the header may take. Default 3 s, the least the protocol asks for.
+    pub timeout: Duration,
+}
+
+impl Default for ProxyProtocol {
+    fn default() -> Self {
+        Self { trusted: Vec::new(), timeout: Duration::from_secs(3) }
+    }
+}

@@ -1,0 +1,158 @@
+//! The bodies on either side of the gateway: streamed frame by frame, never gathered.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Either, Empty, Full};
+use hyper::body::Incoming;
+use tokio::time::Instant;
+
+use super::error::ClientBodyError;
+use super::headers;
+
+/// Any error, boxed.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// The body of the gateway's answer: the upstream's, streamed, or one of our own.
+#[derive(Debug)]
+pub struct ProxyBody(Either<Incoming, Full<Bytes>>);
+
+impl ProxyBody {
+    /// A body of these bytes.
+    pub fn full(bytes: impl Into<Bytes>) -> Self {
+        Self(Either::Right(Full::new(bytes.into())))
+    }
+
+    /// A body of no bytes.
+    pub fn empty() -> Self {
+        Self::full(Bytes::new())
+    }
+}
+
+impl From<Incoming> for ProxyBody {
+    fn from(body: Incoming) -> Self {
+        Self(Either::Left(body))
+    }
+}
+
+impl From<Full<Bytes>> for ProxyBody {
+    fn from(body: Full<Bytes>) -> Self {
+        Self(Either::Right(body))
+    }
+}
+
+impl Body for ProxyBody {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        Pin::new(&mut self.0).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.0.size_hint()
+    }
+}
+
+/// The body of the request sent on: the client's, whatever it is made of.
+pub(crate) type UpstreamBody = Either<Empty<Bytes>, FromClient>;
+
+/// Returns the body to send on, and the progress to watch if there is anything to wait for.
+pub(crate) fn from_client<B>(body: B) -> (UpstreamBody, Option<Arc<Progress>>)
+where
+    B: Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    if body.is_end_stream() {
+        return (Either::Left(Empty::new()), None);
+    }
+    let progress = Arc::new(Progress::new());
+    let inner = body.map_err(|error| BoxError::from(ClientBodyError(error.into()))).boxed_unsync();
+    (Either::Right(FromClient { inner, progress: Arc::clone(&progress) }), Some(progress))
+}
+
+/// A client's body on its way to the upstream, telling how far it has come.
+#[derive(Debug)]
+pub(crate) struct FromClient {
+    inner: UnsyncBoxBody<Bytes, BoxError>,
+    progress: Arc<Progress>,
+}
+
+impl Body for FromClient {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        self.progress.waiting.store(true, Ordering::Release);
+        let frame = ready!(Pin::new(&mut self.inner).poll_frame(cx));
+        self.progress.step();
+        Poll::Ready(frame.map(|frame| frame.map(clean_trailers)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}
+
+/// Takes out of a client's trailers what it may not say in its header either.
+fn clean_trailers(frame: Frame<Bytes>) -> Frame<Bytes> {
+    match frame.into_trailers() {
+        Ok(mut trailers) => {
+            headers::clean_trailers(&mut trailers);
+            Frame::trailers(trailers)
+        }
+        Err(frame) => frame,
+    }
+}
+
+/// How far a body has come, and whose turn it is.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    start: Instant,
+    /// Milliseconds after `start` of the last frame.
+    last: AtomicU64,
+    /// True while the upstream would take more and the client has sent none.
+    waiting: AtomicBool,
+}
+
+impl Progress {
+    fn new() -> Self {
+        Self { start: Instant::now(), last: AtomicU64::new(0), waiting: AtomicBool::new(false) }
+    }
+
+    fn step(&self) {
+        let now = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.last.store(now, Ordering::Release);
+        self.waiting.store(false, Ordering::Release);
+    }
+
+    /// Returns when the last frame went through.
+    pub(crate) fn last(&self) -> Instant {
+        self.start + Duration::from_millis(self.last.load(Ordering::Acquire))
+    }
+
+    /// Tells whether it is the client that is awaited.
+    pub(crate) fn waits_for_client(&self) -> bool {
+        self.waiting.load(Ordering::Acquire)
+    }
+}

@@ -1,0 +1,119 @@
+//! What the gateway says when it cannot get an answer: each cause to one status, every body made by one function.
+
+use std::error::Error as StdError;
+use std::io;
+
+use bytes::Bytes;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderValue, Response, StatusCode};
+use http_body_util::Full;
+use hyper_util::client::legacy;
+
+use super::body::BoxError;
+
+/// Builds a problem+json answer (RFC 9457): the status's own phrase as its title, and the detail given.
+pub fn problem(status: StatusCode, detail: &str) -> Response<Full<Bytes>> {
+    let title = status.canonical_reason().unwrap_or("Error");
+    let body = serde_json::json!({
+        "type": "about:blank",
+        "title": title,
+        "status": status.as_u16(),
+        "detail": detail,
+    });
+    let mut response = Response::new(Full::from(body.to_string()));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+/// Why there is no answer of the upstream to pass on.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ForwardError {
+    #[error("the connection to the upstream could not be opened: {0}")]
+    Connect(legacy::Error),
+    #[error("the upstream did not take the connection in time: {0}")]
+    ConnectTimeout(legacy::Error),
+    #[error("the upstream gave no whole answer: {0}")]
+    Exchange(legacy::Error),
+    #[error("the client's body ended early or was malformed: {0}")]
+    ClientBody(legacy::Error),
+    #[error("the upstream did not answer in time")]
+    UpstreamTimeout,
+    #[error("the client stopped sending its body")]
+    ClientTimeout,
+    #[error("the upstream switched protocols without being asked to")]
+    UnaskedUpgrade,
+    #[error("the request cannot be sent on: {0}")]
+    Target(http::Error),
+}
+
+impl ForwardError {
+    pub(crate) fn status(&self) -> StatusCode {
+        match self {
+            Self::Connect(_) | Self::Exchange(_) | Self::UnaskedUpgrade => StatusCode::BAD_GATEWAY,
+            Self::ConnectTimeout(_) | Self::UpstreamTimeout => StatusCode::GATEWAY_TIMEOUT,
+            Self::ClientBody(_) | Self::Target(_) => StatusCode::BAD_REQUEST,
+            Self::ClientTimeout => StatusCode::REQUEST_TIMEOUT,
+        }
+    }
+
+    /// Returns the words for the client, which name no address and no inner cause.
+    pub(crate) fn detail(&self) -> &'static str {
+        match self {
+            Self::Connect(_) => "The service behind this gateway cannot be reached.",
+            Self::Exchange(_) | Self::UnaskedUpgrade => {
+                "The service behind this gateway gave no valid answer."
+            }
+            Self::ConnectTimeout(_) | Self::UpstreamTimeout => {
+                "The service behind this gateway did not answer in time."
+            }
+            Self::ClientBody(_) => "The request's body ended early or was malformed.",
+            Self::ClientTimeout => "The request's body stopped arriving.",
+            Self::Target(_) => "The request's target cannot be sent on.",
+        }
+    }
+}
+
+impl From<legacy::Error> for ForwardError {
+    fn from(error: legacy::Error) -> Self {
+        if error.is_connect() {
+            let timed_out = causes(&error).any(|cause| {
+                cause.downcast_ref::<io::Error>().is_some_and(|io| io.kind() == io::ErrorKind::TimedOut)
+            });
+            return if timed_out { Self::ConnectTimeout(error) } else { Self::Connect(error) };
+        }
+        if causes(&error).any(<dyn StdError>::is::<ClientBodyError>) {
+            return Self::ClientBody(error);
+        }
+        Self::Exchange(error)
+    }
+}
+
+fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
+    std::iter::successors(Some(error), |error| {
+        let error: &'a (dyn StdError + 'static) = *error;
+        error.source()
+    })
+}
+
+/// Marks a failure as the client's, so that it can be told from the upstream's on the far side of the HTTP client.
+#[derive(Debug, thiserror::Error)]
+#[error("the client's body failed")]
+pub(crate) struct ClientBodyError(#[source] pub(crate) BoxError);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http_body_util::BodyExt;
+
+    #[tokio::test]
+    async fn a_detail_with_quotes_stays_valid_json() {
+        let response = problem(StatusCode::BAD_GATEWAY, "no \"answer\"\n");
+        assert_eq!(response.headers()[CONTENT_TYPE], "application/problem+json");
+        let bytes = response.into_body().collect().await.unwrap().to_bytes();
+        let body: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+        assert_eq!((&body["status"], &body["detail"]), (&502.into(), &"no \"answer\"\n".into()));
+    }
+}

@@ -1,0 +1,177 @@
+//! The forwarding service: a request in, the upstream's answer out, or a problem that says why there is none.
+//!
+//! [`Proxy`] is an ordinary tower service and never fails. It knows nothing of limits: those are a layer around it,
+//! and whoever is refused there never gets this far. Bodies are streamed both ways with the slower side setting the
+//! pace; when the client goes away the answer's body is dropped, and with it the exchange with the upstream.
+
+mod body;
+mod client;
+mod error;
+mod forwarded;
+mod headers;
+mod upgrade;
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::uri::PathAndQuery;
+use http::{HeaderValue, Request, Response, StatusCode, Uri, Version};
+use http_body::Body;
+use hyper::body::Incoming;
+use tokio::time::Instant;
+use tower_service::Service;
+
+use self::body::{Progress, UpstreamBody};
+use self::client::Upstream;
+use self::error::ForwardError;
+use crate::net::{PeerInfo, TunnelScope};
+
+pub use self::body::{BoxError, ProxyBody};
+pub use self::client::{ProxyOptions, UpstreamError};
+pub use self::error::problem;
+pub use self::forwarded::ResolvedClient;
+
+/// Forwards requests to one upstream. Cheap to clone; clones share the pool of connections.
+#[derive(Clone, Debug)]
+pub struct Proxy {
+    upstream: Arc<Upstream>,
+}
+
+impl Proxy {
+    /// Builds the service. No connection is opened yet.
+    ///
+    /// # Errors
+    /// Fails when the upstream is not an `http://` URL of just a host and a port.
+    pub fn new(options: &ProxyOptions) -> Result<Self, UpstreamError> {
+        Ok(Self { upstream: Arc::new(Upstream::new(options)?) })
+    }
+}
+
+impl<B> Service<Request<B>> for Proxy
+where
+    B: Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    type Response = Response<ProxyBody>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let upstream = Arc::clone(&self.upstream);
+        Box::pin(async move {
+            let response = upstream.forward(request).await.unwrap_or_else(|error| {
+                let status = error.status();
+                if status.is_server_error() {
+                    tracing::warn!(%error, cause = ?std::error::Error::source(&error), "no answer to pass on");
+                } else {
+                    tracing::debug!(%error, "a client failed");
+                }
+                problem(status, error.detail()).map(ProxyBody::from)
+            });
+            Ok(response)
+        })
+    }
+}
+
+impl Upstream {
+    async fn forward<B>(&self, mut request: Request<B>) -> Result<Response<ProxyBody>, ForwardError>
+    where
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let protocol = headers::wanted_upgrade(request.method(), request.version(), request.headers())
+            .filter(|_| !self.http2);
+        let client_side = protocol.as_ref().map(|_| hyper::upgrade::on(&mut request));
+        let scope = request.extensions().get::<TunnelScope>().cloned();
+        let (request, progress) = self.prepare(request, protocol)?;
+        let mut response = wait(self.client.request(request), progress.as_deref(), self.timeout).await?;
+        let switches = response.status() == StatusCode::SWITCHING_PROTOCOLS;
+        if switches {
+            let client_side = client_side.ok_or(ForwardError::UnaskedUpgrade)?;
+            upgrade::open(client_side, hyper::upgrade::on(&mut response), scope);
+        }
+        headers::prepare_response(response.headers_mut(), switches);
+        Ok(pass_on(response, switches))
+    }
+
+    /// Makes the client's request into ours.
+    fn prepare<B>(
+        &self,
+        request: Request<B>,
+        protocol: Option<HeaderValue>,
+    ) -> Result<(Request<UpstreamBody>, Option<Arc<Progress>>), ForwardError>
+    where
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let (mut parts, body) = request.into_parts();
+        let (body, progress) = body::from_client(body);
+        headers::prepare_request(&mut parts.headers, protocol, self.http2);
+        let (peer, resolved) = (parts.extensions.get::<PeerInfo>(), parts.extensions.get::<ResolvedClient>());
+        forwarded::set_forwarding(&mut parts.headers, peer, resolved);
+        headers::add_via(&mut parts.headers, parts.version);
+        headers::frame_body(&mut parts.headers, progress.is_some(), self.http2);
+        // What is known about the client's request means nothing to the upstream's connection.
+        parts.extensions.clear();
+        parts.version = if self.http2 { Version::HTTP_2 } else { Version::HTTP_11 };
+        parts.uri = self.target(&parts.uri).map_err(ForwardError::Target)?;
+        Ok((Request::from_parts(parts, body), progress))
+    }
+
+    fn target(&self, uri: &Uri) -> Result<Uri, http::Error> {
+        let path = uri.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/"));
+        Uri::builder().scheme("http").authority(self.authority.clone()).path_and_query(path).build()
+    }
+}
+
+/// Waits for the answer's header. The time starts anew with each piece of the client's body, so that a long upload is
+/// no slow upstream; when it is the client that has stopped, the error says so.
+async fn wait<F, E>(
+    answer: F,
+    progress: Option<&Progress>,
+    timeout: Duration,
+) -> Result<Response<Incoming>, ForwardError>
+where
+    F: Future<Output = Result<Response<Incoming>, E>>,
+    ForwardError: From<E>,
+{
+    let mut answer = pin!(answer);
+    let mut patience = pin!(tokio::time::sleep(timeout));
+    loop {
+        tokio::select! {
+            biased;
+            answered = &mut answer => return Ok(answered?),
+            () = &mut patience => {}
+        }
+        let Some(progress) = progress else {
+            return Err(ForwardError::UpstreamTimeout);
+        };
+        let until = progress.last() + timeout;
+        if until > Instant::now() {
+            patience.as_mut().reset(until);
+        } else if progress.waits_for_client() {
+            return Err(ForwardError::ClientTimeout);
+        } else {
+            return Err(ForwardError::UpstreamTimeout);
+        }
+    }
+}
+
+/// Makes the upstream's answer into ours.
+fn pass_on(response: Response<Incoming>, switches: bool) -> Response<ProxyBody> {
+    let (mut parts, body) = response.into_parts();
+    parts.extensions.clear();
+    // The upstream's version is its own; the client is answered in the one it spoke.
+    parts.version = Version::default();
+    let body = if switches { ProxyBody::empty() } else { ProxyBody::from(body) };
+    Response::from_parts(parts, body)
+}
