@@ -1,0 +1,75 @@
+//! The trait every store implements, and what it promises.
+
+use std::fmt;
+use std::sync::Arc;
+
+use tidegate_algorithms::{State, Timestamp};
+
+use crate::check::{Check, Decided, LimitId, Refund};
+use crate::reply::Reply;
+
+/// A place for limiter state that decides batches of checks.
+///
+/// - **All or nothing.** When an enforced check of a batch refuses, nothing is charged anywhere; states dated after
+///   now are re-dated and nothing else is written. Every check is evaluated all the same, so that the longest wait is
+///   known. Its outcomes then tell each check's own answer beside the numbers of its untouched state.
+/// - **Shadow checks** never block. One is charged as if it were enforced: when it alone refuses, the others are
+///   charged and it is not; when an enforced one refuses, neither is.
+/// - A (limit, key) named twice in a batch sees its first charge.
+/// - A check that asks for zero units is answered and takes nothing.
+/// - State belongs to (limit, key) and is held against whatever quota comes with a check. It is forgotten no sooner
+///   than it cannot be told from a fresh one under the quota it was last written with.
+/// - Time is the store's. `at` passes an instant instead, for tests and simulations; a batch sees one instant.
+pub trait Store: Send + Sync + fmt::Debug {
+    /// Returns the id of the limit of that name, the same for the life of the store.
+    fn limit(&self, name: &str) -> LimitId;
+
+    /// Decides a batch and charges it if every enforced check admits.
+    fn decide<'a>(&'a self, checks: &'a [Check<'a>], at: Option<Timestamp>) -> Reply<'a, Decided>;
+
+    /// Tells what [`Store::decide`] would answer, with the numbers that are there without it, and writes nothing.
+    fn peek<'a>(&'a self, checks: &'a [Check<'a>], at: Option<Timestamp>) -> Reply<'a, Decided>;
+
+    /// Gives charges back, each as far as its algorithm can without ever leaving more than if the request had not
+    /// been made. The caller uses a receipt once.
+    fn refund<'a>(&'a self, refunds: &'a [Refund<'a>], at: Option<Timestamp>) -> Reply<'a, ()>;
+
+    /// Forgets what the limit remembers about the key.
+    fn reset<'a>(&'a self, limit: LimitId, key: &'a [u8]) -> Reply<'a, ()>;
+
+    /// Returns what the limit remembers about the key.
+    fn inspect<'a>(&'a self, limit: LimitId, key: &'a [u8]) -> Reply<'a, Option<State>>;
+
+    /// Answers when the store can be asked.
+    fn ping(&self) -> Reply<'_, ()>;
+}
+
+impl<S: Store + ?Sized> Store for Arc<S> {
+    fn limit(&self, name: &str) -> LimitId {
+        (**self).limit(name)
+    }
+
+    fn decide<'a>(&'a self, checks: &'a [Check<'a>], at: Option<Timestamp>) -> Reply<'a, Decided> {
+        (**self).decide(checks, at)
+    }
+
+    fn peek<'a>(&'a self, checks: &'a [Check<'a>], at: Option<Timestamp>) -> Reply<'a, Decided> {
+        (**self).peek(checks, at)
+    }
+
+    fn refund<'a>(&'a self, refunds: &'a [Refund<'a>], at: Option<Timestamp>) -> Reply<'a, ()> {
+        (**self).refund(refunds, at)
+    }
+
+    fn reset<'a>(&'a self, limit: LimitId, key: &'a [u8]) -> Reply<'a, ()> {
+        (**self).reset(limit, key)
+    }
+
+    fn inspect<'a>(&'a self, limit: LimitId, key: &'a [u8]) -> Reply<'a, Option<State>> {
+        (**self).inspect(limit, key)
+    }
+
+    fn ping(&self) -> Reply<'_, ()> {
+        (**self).ping()
+    }
+}
