@@ -36,10 +36,10 @@ pub use rule::{Class, ClientSees, Limit, OnMissingKey, OnStoreFailure, Rule};
 /// # Errors
 /// With everything that is wrong, each with its place.
 pub fn parse(file_name: &str, text: &str) -> Result<Policy, Problems> {
-    let mut problems = Vec::new();
-    let policy = file::load(text, &mut problems).and_then(|root| validate::policy(&root, &mut problems));
+    let mut report = file::Report::default();
+    let policy = file::load(text, &mut report).and_then(|root| validate::policy(&root, &mut report));
     match policy {
-        Some(policy) if problems.is_empty() => Ok(policy),
-        _ => Err(Problems::new(file_name, problems)),
+        Some(policy) if report.is_empty() => Ok(policy),
+        _ => Err(Problems::new(file_name, report.into_list())),
     }
 }

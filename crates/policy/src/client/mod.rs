@@ -15,7 +15,7 @@ use ipnet::{IpNet, Ipv4Net};
 /// The most bytes of a list that are looked at, from its right end.
 const MAX_BYTES: usize = 8 * 1024;
 /// The most hops that are walked.
-const MAX_HOPS: usize = 32;
+pub(crate) const MAX_HOPS: usize = 32;
 
 /// Whose word about a client's address is taken, and in which header.
 #[derive(Debug, Clone, PartialEq, Eq)]

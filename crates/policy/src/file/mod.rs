@@ -1,6 +1,91 @@
-//! A policy file as written: a tree of values with their places.
-use crate::problem::Problem;
-pub(crate) struct Node;
-pub(crate) fn load(_: &str, _: &mut Vec<Problem>) -> Option<Node> {
-    None
+//! A policy file as written: a tree of values, each with its place.
+//!
+//! Nothing here knows what a policy is. Scalars stay text: `validate` knows at each place whether it wants a
+//! number, a name or a span, so that no value is ever guessed at (`NO` is a country, `012` a slip).
+
+mod fields;
+mod load;
+mod near;
+mod scalar;
+
+pub(crate) use fields::{Fields, list, one_or_more};
+pub(crate) use load::load;
+pub(crate) use near::nearest;
+pub(crate) use scalar::check_name;
+
+use crate::problem::{Place, Problem};
+
+/// A value and where it begins.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Node {
+    pub(crate) place: Place,
+    pub(crate) value: Value,
+}
+
+/// A value as written.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Value {
+    /// Text; `plain` when it stands without quotes, so that YAML readers may take it for something else.
+    Scalar {
+        text: String,
+        plain: bool,
+    },
+    List(Vec<Node>),
+    Map(Vec<Entry>),
+}
+
+/// One member of a mapping.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Entry {
+    pub(crate) key: String,
+    pub(crate) place: Place,
+    pub(crate) value: Node,
+}
+
+impl Node {
+    /// Returns what kind of value it is, for messages.
+    pub(crate) fn kind(&self) -> &'static str {
+        match &self.value {
+            Value::Scalar { text, plain: true } if is_null(text) => "nothing",
+            Value::Scalar { .. } => "a single value",
+            Value::List(_) => "a list",
+            Value::Map(_) => "a mapping",
+        }
+    }
+
+    /// Returns the text of a scalar that is not null.
+    pub(crate) fn scalar(&self) -> Option<&str> {
+        match &self.value {
+            Value::Scalar { text, plain } if !(*plain && is_null(text)) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+/// Returns whether a plain scalar stands for nothing.
+pub(crate) fn is_null(text: &str) -> bool {
+    matches!(text, "" | "~" | "null" | "Null" | "NULL")
+}
+
+/// Where problems are collected.
+#[derive(Debug, Default)]
+pub(crate) struct Report {
+    list: Vec<Problem>,
+}
+
+impl Report {
+    /// Adds a problem.
+    pub(crate) fn add(&mut self, place: Place, message: impl Into<String>, remedy: impl Into<String>) {
+        self.list.push(Problem { place, message: message.into(), remedy: remedy.into() });
+    }
+
+    /// Returns whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Returns the problems in the order they were found.
+    pub(crate) fn into_list(self) -> Vec<Problem> {
+        self.list
+    }
 }

@@ -20,7 +20,7 @@ use smallvec::SmallVec;
 
 pub(crate) use json::Pointer;
 pub(crate) use normalize::Normalizer;
-pub(crate) use phone::{Region, is_region};
+pub(crate) use phone::is_region;
 pub(crate) use source::{Source, SourceKind};
 
 use crate::request::{Ambiguous, Facts};

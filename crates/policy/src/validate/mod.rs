@@ -1,7 +1,154 @@
-//! x
-use crate::file::Node;
-use crate::policy::Policy;
-use crate::problem::Problem;
-pub(crate) fn policy(_: &Node, _: &mut Vec<Problem>) -> Option<Policy> {
-    None
+//! A policy file as meant: from the tree to a [`Policy`], with every problem of every part.
+//!
+//! A part that is wrong is reported and left out, and reading goes on, so that one look shows everything. Rules
+//! between parts (two faces on one address, two queues on one request) are asked of what could be read.
+
+mod answers;
+mod faces;
+mod keys;
+mod limits;
+mod matches;
+mod overlap;
+mod rules;
+mod trusted;
+
+use tidegate_algorithms::Span;
+
+use crate::file::{Fields, Node, Report};
+use crate::policy::{Code, EncodedSlash, Mode, Policy, StoreChoice};
+
+/// Words of the language's first level that this version does not know yet.
+const LATER: [&str; 4] = ["envoy", "admin", "costs", "include"];
+
+pub(crate) const MODES: [(Mode, &str); 2] = [(Mode::Enforce, "enforce"), (Mode::Shadow, "shadow")];
+
+/// Reads a policy; what is returned is only of use when nothing was reported.
+pub(crate) fn policy(root: &Node, report: &mut Report) -> Option<Policy> {
+    let mut top = Fields::open(root, "the policy", report)?;
+    version(&mut top, report);
+    let faces = faces::read(&mut top, report);
+    let store = top.get("store").and_then(|node| store(node, report));
+    let trusted = trusted::read(&mut top, report);
+    let instances = top.get("instances").and_then(|node| node.integer_in("instances", 1..=10_000, report));
+    let mode = top.get("mode").and_then(|node| node.choice("mode", &MODES, report)).unwrap_or(Mode::Enforce);
+    let encoded_slash = top.get("paths").and_then(|node| paths(node, report));
+    let codes = top.get("codes").map(|node| codes(node, report)).unwrap_or_default();
+    let keys = keys::Table::read(top.get("keys"), report);
+    let (rules, fallback) =
+        rules::read(&mut top, &rules::Context { keys: &keys, codes: &codes, mode }, report);
+    let headers = answers::headers(top.get("headers"), report);
+    let problem = answers::problem(top.get("problem"), report);
+    top.finish(&LATER, report);
+    Some(Policy {
+        gateway: faces.gateway,
+        api: faces.api,
+        health: faces.health,
+        store: store.unwrap_or(StoreChoice::Memory { max_keys: None, max_bytes: None }),
+        trusted,
+        instances: instances.and_then(|count| u32::try_from(count).ok()).unwrap_or(1),
+        mode,
+        codes,
+        rules,
+        fallback,
+        headers,
+        problem,
+        encoded_slash: encoded_slash.unwrap_or(EncodedSlash::Refuse),
+    })
+}
+
+/// The file has to say which language it is written in, so that it keeps its meaning.
+fn version(top: &mut Fields<'_>, report: &mut Report) {
+    let Some(node) = top.need("tidegate", "1", report) else { return };
+    let Some(version) = node.integer("the version", report) else { return };
+    if version != 1 {
+        report.add(node.place, format!("version {version} is not known"), "this version reads `tidegate: 1`");
+    }
+}
+
+fn store(node: &Node, report: &mut Report) -> Option<StoreChoice> {
+    const REDIS: &str = "leave it out in this version, or write `store: memory`";
+    if node.scalar() == Some("redis") {
+        report.add(node.place, "the store `redis` is not yet supported", REDIS);
+        return None;
+    }
+    if node.scalar().is_some() {
+        let memory = StoreChoice::Memory { max_keys: None, max_bytes: None };
+        return node.choice("the store", &[((), "memory")], report).map(|()| memory);
+    }
+    let mut fields = Fields::open(node, "the store", report)?;
+    let memory = fields.get("memory");
+    let later = fields.is_empty();
+    fields.finish(&["redis"], report);
+    if later {
+        report.add(node.place, "the store is empty", "write `store: memory`");
+    }
+    let mut fields = Fields::open(memory?, "the memory store", report)?;
+    let keys = fields.get("max_keys").and_then(|node| node.integer_in("max_keys", 1..=1 << 32, report));
+    let bytes = fields.get("max_bytes").and_then(|node| node.size("max_bytes", report));
+    fields.finish(&["snapshot"], report);
+    let max_keys = keys.and_then(|count| usize::try_from(count).ok());
+    Some(StoreChoice::Memory { max_keys, max_bytes: bytes })
+}
+
+fn paths(node: &Node, report: &mut Report) -> Option<EncodedSlash> {
+    const WORDS: [(EncodedSlash, &str); 2] = [(EncodedSlash::Refuse, "refuse"), (EncodedSlash::Keep, "keep")];
+    let mut fields = Fields::open(node, "paths", report)?;
+    let slash = fields.get("encoded_slash").and_then(|node| node.choice("encoded_slash", &WORDS, report));
+    fields.finish(&[], report);
+    slash
+}
+
+fn codes(node: &Node, report: &mut Report) -> Vec<Code> {
+    let entries = entries(node, "codes", report);
+    entries.iter().filter_map(|entry| code(&entry.key, &entry.value, report)).collect()
+}
+
+fn code(name: &str, node: &Node, report: &mut Report) -> Option<Code> {
+    let mut fields = Fields::open(node, format!("the code {name}"), report)?;
+    let digits = fields.need("digits", "6", report);
+    let digits = digits.and_then(|node| node.integer_in("digits", 1..=18, report));
+    let step = fields.get("step").and_then(|node| span_in(node, "step", report));
+    let skew = fields.get("skew_steps").and_then(|node| node.integer_in("skew_steps", 0..=100, report));
+    fields.finish(&[], report);
+    Some(Code {
+        name: name.to_owned(),
+        digits: u32::try_from(digits?).ok()?,
+        step: step.map(Span::as_duration),
+        skew_steps: u32::try_from(skew.unwrap_or(0)).ok()?,
+    })
+}
+
+/// Returns the members of a mapping of names to something.
+pub(crate) fn entries<'n>(node: &'n Node, what: &str, report: &mut Report) -> &'n [crate::file::Entry] {
+    let crate::file::Value::Map(entries) = &node.value else {
+        report.add(
+            node.place,
+            format!("{what} has to be a mapping, and this is {}", node.kind()),
+            "write `name: …`",
+        );
+        return &[];
+    };
+    for entry in entries {
+        if !crate::file::check_name(&entry.key) {
+            let message = format!("\"{}\" in {what} is not a name", entry.key);
+            report.add(entry.place, message, "use letters, digits, `-`, `_` and `.` only");
+        }
+    }
+    entries
+}
+
+/// Reads a time between a millisecond and a day, as timeouts and steps are.
+pub(crate) fn span_in(node: &Node, what: &str, report: &mut Report) -> Option<Span> {
+    let span = node.span(what, report)?;
+    let (least, most) = (Span::from_millis(1), Span::from_secs(86_400));
+    if span < least || span > most {
+        let nearest = span.clamp(least, most);
+        report.add(
+            node.place,
+            format!("{what} {span} is out of range"),
+            format!("the nearest possible is {nearest}"),
+        );
+        return None;
+    }
+    Some(span)
 }

@@ -1,0 +1,111 @@
+//! Reading a mapping member by member, so that what is left over is what nobody knows.
+
+use super::{Entry, Node, Report, Value, nearest};
+use crate::problem::Place;
+
+/// A mapping that is being read.
+pub(crate) struct Fields<'n> {
+    /// What the mapping is, for messages: `sliding_log`, `the gateway`.
+    what: String,
+    place: Place,
+    entries: &'n [Entry],
+    known: Vec<&'static str>,
+}
+
+impl<'n> Fields<'n> {
+    /// Opens a mapping; anything else is reported.
+    pub(crate) fn open(node: &'n Node, what: impl Into<String>, report: &mut Report) -> Option<Self> {
+        let what = what.into();
+        match &node.value {
+            Value::Map(entries) => Some(Self { what, place: node.place, entries, known: Vec::new() }),
+            _ => {
+                let message = format!("{what} has to be a mapping, and this is {}", node.kind());
+                report.add(node.place, message, "write members, `name: value`");
+                None
+            }
+        }
+    }
+
+    /// Returns where the mapping begins.
+    pub(crate) fn place(&self) -> Place {
+        self.place
+    }
+
+    /// Returns whether nothing stands in it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Returns a member's value.
+    pub(crate) fn get(&mut self, key: &'static str) -> Option<&'n Node> {
+        self.entry(key).map(|entry| &entry.value)
+    }
+
+    /// Returns a member.
+    pub(crate) fn entry(&mut self, key: &'static str) -> Option<&'n Entry> {
+        self.known.push(key);
+        self.entries.iter().find(|entry| entry.key == key)
+    }
+
+    /// Returns whether a member is there, without knowing it.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.entries.iter().any(|entry| entry.key == key)
+    }
+
+    /// Returns where a member's value stands, or the mapping's place when it is not there.
+    pub(crate) fn place_of(&self, key: &str) -> Place {
+        self.entries.iter().find(|entry| entry.key == key).map_or(self.place, |entry| entry.value.place)
+    }
+
+    /// Returns a member that has to be there; its absence is reported with an example.
+    pub(crate) fn need(&mut self, key: &'static str, example: &str, report: &mut Report) -> Option<&'n Node> {
+        let found = self.get(key);
+        if found.is_none() {
+            report.add(
+                self.place,
+                format!("{} has no `{key}`", self.what),
+                format!("write `{key}: {example}`"),
+            );
+        }
+        found
+    }
+
+    /// Ends the reading: reports every member that was not asked for. `later` are words of the language that
+    /// this version does not know yet.
+    pub(crate) fn finish(self, later: &[&str], report: &mut Report) {
+        for entry in self.entries.iter().filter(|entry| !self.known.contains(&entry.key.as_str())) {
+            let key = entry.key.as_str();
+            if key == "<<" {
+                continue;
+            }
+            if later.contains(&key) {
+                let message = format!("`{key}` in {} is not yet supported", self.what);
+                report.add(entry.place, message, "leave it out in this version");
+                continue;
+            }
+            let remedy = match nearest(key, self.known.iter().copied()) {
+                Some(known) => format!("did you mean \"{known}\"?"),
+                None => format!("it knows {}", self.known.join(", ")),
+            };
+            report.add(entry.place, format!("unknown key \"{key}\" in {}", self.what), remedy);
+        }
+    }
+}
+
+/// Returns the items of a list; anything else is reported.
+pub(crate) fn list<'n>(node: &'n Node, what: &str, report: &mut Report) -> Option<&'n [Node]> {
+    let Value::List(items) = &node.value else {
+        let message = format!("{what} has to be a list, and this is {}", node.kind());
+        report.add(node.place, message, "write `[…]`, or one item a line behind `-`");
+        return None;
+    };
+    Some(items)
+}
+
+/// Returns the items of a list, or the one value that stands for a list of one.
+pub(crate) fn one_or_more(node: &Node) -> &[Node] {
+    match &node.value {
+        Value::List(items) => items,
+        _ => std::slice::from_ref(node),
+    }
+}

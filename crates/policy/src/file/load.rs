@@ -1,0 +1,240 @@
+//! From YAML text to the tree.
+//!
+//! The parser's events are taken one at a time and the tree is built on a stack of our own, with its depth and the
+//! number of nodes that aliases make bounded, so that no file can exhaust the stack or the memory.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span};
+
+use super::{Entry, Node, Report, Value};
+use crate::problem::Place;
+
+/// The longest file, in bytes: a thousand rules take a tenth of it.
+const MAX_BYTES: usize = 1 << 20;
+/// The deepest nesting; a policy needs eight.
+const MAX_DEPTH: usize = 32;
+/// The most nodes that aliases may stand for.
+const MAX_ALIASED: usize = 10_000;
+
+/// Reads a file's text; `None` when nothing can be made of it.
+pub(crate) fn load(text: &str, report: &mut Report) -> Option<Node> {
+    if text.len() > MAX_BYTES {
+        report.add(Place::START, format!("the file is longer than {MAX_BYTES} bytes"), "split it");
+        return None;
+    }
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut parser = Parser::new_from_str(text);
+    let mut builder = Builder::default();
+    while let Some(event) = parser.next_event() {
+        match event {
+            Err(error) => {
+                explain(&error, text, report);
+                return None;
+            }
+            Ok((event, span)) => builder.event(event, span, report)?,
+        }
+    }
+    if builder.root.is_none() {
+        report.add(Place::START, "the file is empty", "begin it with `tidegate: 1`");
+    }
+    builder.root
+}
+
+fn place(marker: Marker) -> Place {
+    let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+    Place { line: count(marker.line().max(1)), column: count(marker.col().saturating_add(1)) }
+}
+
+/// A collection under construction.
+struct Frame {
+    node: Node,
+    anchor: usize,
+    /// Of a mapping: the key that waits for its value.
+    key: Option<(String, Place)>,
+    /// Of a mapping: the places of its keys.
+    keys: BTreeMap<String, Place>,
+    /// The height of its highest child.
+    height: usize,
+}
+
+/// What an anchor stands for.
+struct Anchored {
+    node: Node,
+    nodes: usize,
+    height: usize,
+}
+
+#[derive(Default)]
+struct Builder {
+    frames: Vec<Frame>,
+    anchors: BTreeMap<usize, Anchored>,
+    aliased: usize,
+    root: Option<Node>,
+}
+
+impl Builder {
+    /// Takes one event; `None` ends the reading.
+    fn event(&mut self, event: Event<'_>, span: Span, report: &mut Report) -> Option<()> {
+        let at = place(span.start);
+        match event {
+            Event::DocumentStart(_) if self.root.is_some() => {
+                report.add(
+                    at,
+                    "a second document begins here",
+                    "a policy file is one document; remove `---`",
+                );
+                return None;
+            }
+            Event::Scalar(text, style, anchor, tag) => {
+                refuse_tag(tag.is_some(), at, report);
+                let value = scalar(text, style);
+                self.finish(Finished { node: Node { place: at, value }, anchor, height: 1 }, report)?;
+            }
+            Event::SequenceStart(anchor, tag) => {
+                refuse_tag(tag.is_some(), at, report);
+                self.open(Node { place: at, value: Value::List(Vec::new()) }, anchor, report)?;
+            }
+            Event::MappingStart(anchor, tag) => {
+                refuse_tag(tag.is_some(), at, report);
+                self.open(Node { place: at, value: Value::Map(Vec::new()) }, anchor, report)?;
+            }
+            Event::SequenceEnd | Event::MappingEnd => {
+                let frame = self.frames.pop()?;
+                let height = frame.height.saturating_add(1);
+                self.finish(Finished { node: frame.node, anchor: frame.anchor, height }, report)?;
+            }
+            Event::Alias(id) => self.alias(id, at, report)?,
+            _ => {}
+        }
+        Some(())
+    }
+
+    fn open(&mut self, node: Node, anchor: usize, report: &mut Report) -> Option<()> {
+        if self.frames.len() >= MAX_DEPTH {
+            report.add(node.place, format!("nested deeper than {MAX_DEPTH} levels"), "a policy needs eight");
+            return None;
+        }
+        self.frames.push(Frame { node, anchor, key: None, keys: BTreeMap::new(), height: 0 });
+        Some(())
+    }
+
+    fn alias(&mut self, id: usize, at: Place, report: &mut Report) -> Option<()> {
+        // An anchor that is still open would hold itself.
+        let Some(anchored) = self.anchors.get(&id) else {
+            report.add(at, "this alias stands inside what it stands for", "write it out");
+            return None;
+        };
+        self.aliased = self.aliased.saturating_add(anchored.nodes);
+        let too_deep = self.frames.len().saturating_add(anchored.height) > MAX_DEPTH;
+        if self.aliased > MAX_ALIASED || too_deep {
+            report.add(at, "aliases stand for too much", "write out what is meant");
+            return None;
+        }
+        let (node, height) = (anchored.node.clone(), anchored.height);
+        self.finish(Finished { node, anchor: 0, height }, report)
+    }
+
+    /// Puts a finished value where it belongs.
+    fn finish(&mut self, done: Finished, report: &mut Report) -> Option<()> {
+        if done.anchor > 0 {
+            let nodes = count(&done.node);
+            let anchored = Anchored { node: done.node.clone(), nodes, height: done.height };
+            self.aliased = self.aliased.saturating_add(nodes);
+            self.anchors.insert(done.anchor, anchored);
+            if self.aliased > MAX_ALIASED {
+                report.add(done.node.place, "anchors hold too much", "write out what is meant");
+                return None;
+            }
+        }
+        let Some(frame) = self.frames.last_mut() else {
+            self.root = Some(done.node);
+            return Some(());
+        };
+        frame.height = frame.height.max(done.height);
+        match &mut frame.node.value {
+            Value::List(items) => items.push(done.node),
+            Value::Map(entries) => match frame.key.take() {
+                Some((key, place)) => entries.push(Entry { key, place, value: done.node }),
+                None => frame.key = Some(key(done.node, &mut frame.keys, report)?),
+            },
+            Value::Scalar { .. } => {}
+        }
+        Some(())
+    }
+}
+
+struct Finished {
+    node: Node,
+    anchor: usize,
+    height: usize,
+}
+
+fn count(node: &Node) -> usize {
+    let below: usize = match &node.value {
+        Value::Scalar { .. } => 0,
+        Value::List(items) => items.iter().map(count).sum(),
+        Value::Map(entries) => entries.iter().map(|entry| count(&entry.value).saturating_add(1)).sum(),
+    };
+    below.saturating_add(1)
+}
+
+fn scalar(text: Cow<'_, str>, style: ScalarStyle) -> Value {
+    Value::Scalar { text: text.into_owned(), plain: style == ScalarStyle::Plain }
+}
+
+/// Takes a mapping's key; one that is there twice is reported and read on.
+fn key(node: Node, keys: &mut BTreeMap<String, Place>, report: &mut Report) -> Option<(String, Place)> {
+    let Value::Scalar { text, .. } = node.value else {
+        report.add(node.place, format!("a key cannot be {}", node.kind()), "write a name before the colon");
+        return None;
+    };
+    if text == "<<" {
+        report.add(node.place, "merge keys (`<<`) are not read", "write the members out");
+    }
+    match keys.get(&text) {
+        Some(first) => {
+            report.add(node.place, format!("key \"{text}\" is here twice, first at {first}"), "remove one");
+        }
+        None => {
+            keys.insert(text.clone(), node.place);
+        }
+    }
+    Some((text, node.place))
+}
+
+fn refuse_tag(is_tagged: bool, at: Place, report: &mut Report) {
+    if is_tagged {
+        report.add(at, "tags (`!…`) are not read", "remove it; put quotes around what is text");
+    }
+}
+
+/// Says what a syntax error usually means.
+fn explain(error: &ScanError, text: &str, report: &mut Report) {
+    let info = error.info();
+    let at = place(*error.marker());
+    let line =
+        error.marker().line().checked_sub(1).and_then(|index| text.lines().nth(index)).unwrap_or_default();
+    let indent = line.len().saturating_sub(line.trim_start().len());
+    let tab = line.get(..indent).is_some_and(|blank| blank.contains('\t'));
+    if tab || info.contains("tab") {
+        report.add(at, "a tab where YAML wants spaces", "indent with spaces only");
+    } else if info.contains("mapping values are not allowed") {
+        report.add(
+            at,
+            "a colon inside a text that stands without quotes",
+            "put the whole text in double quotes",
+        );
+    } else if info.contains("unexpected end of stream") {
+        report.add(at, "a quote is opened and never closed", "close it");
+    } else if info.contains("recursion limit") {
+        report.add(at, "nested too deep", "a policy needs eight levels");
+    } else {
+        report.add(
+            at,
+            format!("this is not YAML: {info}"),
+            "look at the indentation, brackets and quotes around here",
+        );
+    }
+}

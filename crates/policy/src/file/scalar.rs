@@ -1,0 +1,247 @@
+//! Scalars as what a place wants: text, names, numbers, spans, rates, sizes, addresses, choices.
+
+use tidegate_algorithms::Span;
+
+use super::{Node, Report, Value, nearest};
+
+/// What YAML 1.1 readers take for true and false.
+const OLD_BOOLEANS: [&str; 8] = ["y", "yes", "n", "no", "true", "false", "on", "off"];
+
+impl Node {
+    /// Reads a text. One that other YAML readers take for something else has to stand in quotes.
+    pub(crate) fn text(&self, what: &str, report: &mut Report) -> Option<&str> {
+        let Value::Scalar { text, plain } = &self.value else {
+            report.add(
+                self.place,
+                format!("{what} has to be text, and this is {}", self.kind()),
+                "write one text",
+            );
+            return None;
+        };
+        if *plain && is_trap(text) {
+            let message = if super::is_null(text) {
+                format!("{what} is empty")
+            } else {
+                format!("{what} is {text} without quotes, which YAML readers take for something else")
+            };
+            report.add(self.place, message, format!("write \"{text}\" in quotes, if that is meant"));
+            return None;
+        }
+        if text.trim().is_empty() {
+            report.add(self.place, format!("{what} is empty"), "write at least a word");
+            return None;
+        }
+        Some(text)
+    }
+
+    /// Reads a name: letters, digits, hyphens, underscores and dots.
+    pub(crate) fn name(&self, what: &str, report: &mut Report) -> Option<&str> {
+        let text = self.text(what, report)?;
+        check_name(text).then_some(text).or_else(|| {
+            let message = format!("{what} \"{text}\" is not a name");
+            report.add(self.place, message, "use letters, digits, `-`, `_` and `.` only");
+            None
+        })
+    }
+
+    /// Reads one of a few words.
+    pub(crate) fn choice<T: Copy>(&self, what: &str, words: &[(T, &str)], report: &mut Report) -> Option<T> {
+        let names = || words.iter().map(|(_, word)| *word);
+        let given = self.scalar().unwrap_or_default();
+        if let Some((value, _)) = words.iter().find(|(_, word)| *word == given) {
+            return Some(*value);
+        }
+        let message = match self.scalar() {
+            Some(given) => format!("{what} \"{given}\" is not known"),
+            None => format!("{what} has to be a word, and this is {}", self.kind()),
+        };
+        let remedy = match nearest(given, names()) {
+            Some(word) => format!("did you mean \"{word}\"?"),
+            None => format!("it is one of {}", names().collect::<Vec<_>>().join(", ")),
+        };
+        report.add(self.place, message, remedy);
+        None
+    }
+
+    /// Reads true or false.
+    pub(crate) fn boolean(&self, what: &str, report: &mut Report) -> Option<bool> {
+        self.choice(what, &[(true, "true"), (false, "false")], report)
+    }
+
+    /// Reads a whole number without sign.
+    pub(crate) fn integer(&self, what: &str, report: &mut Report) -> Option<u64> {
+        let given = self.scalar().unwrap_or_default();
+        match integer(given) {
+            Ok(number) => Some(number),
+            Err(remedy) => {
+                let message = match self.scalar() {
+                    Some(given) => format!("{what} \"{given}\" is not a whole number"),
+                    None => format!("{what} has to be a whole number, and this is {}", self.kind()),
+                };
+                report.add(self.place, message, remedy);
+                None
+            }
+        }
+    }
+
+    /// Reads a whole number within bounds.
+    pub(crate) fn integer_in(
+        &self,
+        what: &str,
+        range: std::ops::RangeInclusive<u64>,
+        report: &mut Report,
+    ) -> Option<u64> {
+        let number = self.integer(what, report)?;
+        if range.contains(&number) {
+            return Some(number);
+        }
+        let nearest = number.clamp(*range.start(), *range.end());
+        report.add(
+            self.place,
+            format!("{what} {number} is out of range"),
+            format!("the nearest possible is {nearest}"),
+        );
+        None
+    }
+
+    /// Reads a span such as `500ms`, `30s`, `10m`, `24h` or `7d`.
+    pub(crate) fn span(&self, what: &str, report: &mut Report) -> Option<Span> {
+        let given = self.scalar().unwrap_or_default();
+        match span(given) {
+            Ok(span) => Some(span),
+            Err(remedy) => {
+                report.add(self.place, self.misread(what, "a time"), remedy);
+                None
+            }
+        }
+    }
+
+    /// Reads `n per T`; gives both numbers, unchecked.
+    pub(crate) fn rate(&self, what: &str, report: &mut Report) -> Option<(u64, Span)> {
+        let given = self.scalar().unwrap_or_default();
+        match rate(given) {
+            Ok(rate) => Some(rate),
+            Err(remedy) => {
+                report.add(self.place, self.misread(what, "a rate"), remedy);
+                None
+            }
+        }
+    }
+
+    /// Reads a number of bytes, `65536`, `64KiB` or `1MiB`.
+    pub(crate) fn size(&self, what: &str, report: &mut Report) -> Option<usize> {
+        let given = self.scalar().unwrap_or_default();
+        let digits = given.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+        let unit = match given.get(digits.len()..).unwrap_or_default() {
+            "" => Some(1),
+            "KiB" => Some(1 << 10),
+            "MiB" => Some(1 << 20),
+            "GiB" => Some(1 << 30),
+            _ => None,
+        };
+        let bytes = unit.zip(integer(digits).ok()).and_then(|(unit, count)| count.checked_mul(unit));
+        let size = bytes.filter(|bytes| *bytes > 0).and_then(|bytes| usize::try_from(bytes).ok());
+        if size.is_none() {
+            report.add(self.place, self.misread(what, "a size"), "write bytes, or `64KiB`, `1MiB`, `1GiB`");
+        }
+        size
+    }
+
+    fn misread(&self, what: &str, wanted: &str) -> String {
+        match self.scalar() {
+            Some(given) => format!("{what} \"{given}\" is not {wanted}"),
+            None => format!("{what} has to be {wanted}, and this is {}", self.kind()),
+        }
+    }
+}
+
+/// Returns whether a text can be a name.
+pub(crate) fn check_name(text: &str) -> bool {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
+    text.len() <= 64 && !text.is_empty() && text.chars().all(plain)
+}
+
+/// Returns whether YAML readers may take a plain scalar for a boolean, a number or nothing.
+fn is_trap(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    super::is_null(text) || OLD_BOOLEANS.contains(&lower.as_str()) || text.parse::<f64>().is_ok()
+}
+
+/// Reads digits; says what to write instead of anything else.
+fn integer(text: &str) -> Result<u64, String> {
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        let digits: String = text.chars().filter(|letter| !matches!(letter, '_' | ',')).collect();
+        let only_marks = digits.len() < text.len() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        return Err(match digits.strip_suffix(".0").unwrap_or(&digits) {
+            whole if only_marks && !whole.is_empty() => format!("write {whole}"),
+            _ => "write digits only, such as 100".to_owned(),
+        });
+    }
+    if text.len() > 1 && text.starts_with('0') {
+        let decimal = text.trim_start_matches('0');
+        let decimal = if decimal.is_empty() { "0" } else { decimal };
+        return Err(format!("a leading zero means octal to some readers; write {decimal}"));
+    }
+    text.parse().map_err(|_| "it is too large".to_owned())
+}
+
+/// Reads a span; says what to write instead of anything else.
+fn span(text: &str) -> Result<Span, String> {
+    const EXAMPLES: &str = "write a whole number and a unit: 500ms, 30s, 10m, 24h, 7d";
+    let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+    let (digits, unit) = text.split_at_checked(end).unwrap_or((text, ""));
+    if digits.is_empty() {
+        return Err(EXAMPLES.to_owned());
+    }
+    let micros = match unit {
+        "ms" => 1_000,
+        "s" => 1_000_000,
+        "m" => 60_000_000,
+        "h" => 3_600_000_000,
+        "d" => 86_400_000_000,
+        "" => return Err(format!("it has no unit; did you mean {digits}s?")),
+        _ => {
+            let meant = meant_unit(unit).map(|unit| format!("did you mean {digits}{unit}?"));
+            return Err(meant.unwrap_or_else(|| EXAMPLES.to_owned()));
+        }
+    };
+    let count = integer(digits)?;
+    count.checked_mul(micros).map(Span::from_micros).ok_or_else(|| "it is too large".to_owned())
+}
+
+/// Returns the unit that a longer word stands for.
+fn meant_unit(unit: &str) -> Option<&'static str> {
+    Some(match unit.trim().to_ascii_lowercase().as_str() {
+        "ms" | "msec" | "millis" | "milliseconds" | "millisecond" => "ms",
+        "s" | "sec" | "secs" | "second" | "seconds" => "s",
+        "m" | "min" | "mins" | "minute" | "minutes" => "m",
+        "h" | "hr" | "hrs" | "hour" | "hours" => "h",
+        "d" | "day" | "days" => "d",
+        _ => return None,
+    })
+}
+
+/// Reads `n per T`; says what to write instead of anything else.
+fn rate(text: &str) -> Result<(u64, Span), String> {
+    const EXAMPLE: &str = "write a number, `per` and a time: 1 per 10s";
+    if let Some((count, period)) = text.split_once(" per ") {
+        let count = integer(count)?;
+        return match span(period) {
+            Ok(period) => Ok((count, period)),
+            Err(_) if meant_unit(period).is_some() => {
+                Err(format!("did you mean {count} per 1{}?", meant_unit(period).unwrap_or_default()))
+            }
+            Err(remedy) => Err(remedy),
+        };
+    }
+    let Some((count, period)) = text.split_once('/') else { return Err(EXAMPLE.to_owned()) };
+    let period = period.trim();
+    let period = meant_unit(period).map_or_else(|| period.to_owned(), |unit| format!("1{unit}"));
+    match (integer(count.trim()), span(&period)) {
+        (Ok(count), Ok(span)) => Err(format!("did you mean {count} per {span}?")),
+        _ => Err(EXAMPLE.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

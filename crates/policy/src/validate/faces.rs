@@ -1,0 +1,196 @@
+//! Where the process listens, and what stands behind the gateway.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use http::Uri;
+use tidegate_algorithms::Span;
+
+use super::span_in;
+use crate::file::{Fields, Node, Report};
+use crate::policy::{Api, Gateway, Health, TlsFiles};
+use crate::problem::Place;
+
+/// Bodies are held only to read a key; a key is short, and its document rarely long.
+const MAX_KEY_BODY: usize = 64 << 10;
+/// What common servers take.
+const MAX_HEADER_BYTES: usize = 32 << 10;
+/// A connection costs tens of kilobytes; this many stay below a gigabyte.
+const MAX_CONNECTIONS: u64 = 10_000;
+const IDLE_TIMEOUT: Span = Span::from_secs(75);
+const UPSTREAM_TIMEOUT: Span = Span::from_secs(30);
+const DRAIN_TIMEOUT: Span = Span::from_secs(30);
+
+/// The faces that could be read.
+#[derive(Default)]
+pub(super) struct Faces {
+    pub(super) gateway: Option<Gateway>,
+    pub(super) api: Option<Api>,
+    pub(super) health: Option<Health>,
+}
+
+pub(super) fn read(top: &mut Fields<'_>, report: &mut Report) -> Faces {
+    let nodes = [top.get("gateway"), top.get("api"), top.get("health")];
+    if nodes.iter().all(Option::is_none) {
+        let remedy = "write at least one of gateway, api, health";
+        report.add(top.place(), "the policy has no face, so nobody could ask it", remedy);
+    }
+    let [gateway_node, api_node, health_node] = nodes;
+    let mut listens = Vec::new();
+    let gateway = gateway_node.and_then(|node| gateway(node, &mut listens, report));
+    let api = api_node.and_then(|node| api(node, &mut listens, report));
+    let health = health_node.and_then(|node| health(node, &mut listens, report));
+    report_clashes(&listens, report);
+    Faces { gateway, api, health }
+}
+
+/// An address that a face listens on.
+struct Listen {
+    face: &'static str,
+    address: SocketAddr,
+    place: Place,
+}
+
+/// Two faces need two addresses: a public one must not answer for a private one.
+fn report_clashes(listens: &[Listen], report: &mut Report) {
+    for (index, second) in listens.iter().enumerate() {
+        let clash = |first: &&Listen| {
+            let (a, b) = (first.address, second.address);
+            let same_ip = a.ip() == b.ip() || a.ip().is_unspecified() || b.ip().is_unspecified();
+            a.port() == b.port() && a.port() != 0 && same_ip
+        };
+        if let Some(first) = listens.iter().take(index).find(clash) {
+            let message = format!("{} listens where {} does, {}", second.face, first.face, first.address);
+            report.add(second.place, message, "give each face a port of its own");
+        }
+    }
+}
+
+fn listen(
+    fields: &mut Fields<'_>,
+    face: &'static str,
+    listens: &mut Vec<Listen>,
+    report: &mut Report,
+) -> Option<SocketAddr> {
+    let node = fields.need("listen", "127.0.0.1:8080", report)?;
+    let given = node.scalar().unwrap_or_default();
+    let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    let address =
+        given.parse().ok().or_else(|| given.parse().ok().map(|port| SocketAddr::new(loopback, port)));
+    let Some(address) = address else {
+        let port = given.rsplit(':').next().and_then(|port| port.parse::<u16>().ok());
+        let remedy = match port {
+            Some(port) => format!("write an address and a port, such as 127.0.0.1:{port}"),
+            None => "write an address and a port, such as 127.0.0.1:8080".to_owned(),
+        };
+        report.add(node.place, format!("{face} cannot listen on \"{given}\""), remedy);
+        return None;
+    };
+    listens.push(Listen { face, address, place: node.place });
+    Some(address)
+}
+
+fn gateway(node: &Node, listens: &mut Vec<Listen>, report: &mut Report) -> Option<Gateway> {
+    let mut fields = Fields::open(node, "gateway", report)?;
+    let listen = listen(&mut fields, "gateway", listens, report);
+    let upstream = fields.need("upstream", "http://127.0.0.1:3000", report);
+    let upstream = upstream.and_then(|node| read_upstream(node, report));
+    let tls = fields.get("tls").and_then(|node| tls(node, report));
+    let mut flag = |key| fields.get(key).and_then(|node| node.boolean(key, report)).unwrap_or(false);
+    let (proxy_protocol, upstream_http2) = (flag("proxy_protocol"), flag("upstream_http2"));
+    let mut size = |key, default| fields.get(key).and_then(|node| node.size(key, report)).unwrap_or(default);
+    let max_key_body = size("max_key_body", MAX_KEY_BODY);
+    let max_header_bytes = size("max_header_bytes", MAX_HEADER_BYTES);
+    let connections = fields.get("max_connections");
+    let connections = connections.and_then(|node| node.integer_in("max_connections", 1..=1_000_000, report));
+    let mut time = |key, default: Span| -> Duration {
+        fields.get(key).and_then(|node| span_in(node, key, report)).unwrap_or(default).as_duration()
+    };
+    let idle_timeout = time("idle_timeout", IDLE_TIMEOUT);
+    let upstream_timeout = time("upstream_timeout", UPSTREAM_TIMEOUT);
+    let drain_timeout = time("drain_timeout", DRAIN_TIMEOUT);
+    fields.finish(&[], report);
+    Some(Gateway {
+        listen: listen?,
+        upstream: upstream?,
+        tls,
+        proxy_protocol,
+        max_key_body,
+        max_header_bytes,
+        max_connections: usize::try_from(connections.unwrap_or(MAX_CONNECTIONS)).ok()?,
+        idle_timeout,
+        upstream_timeout,
+        drain_timeout,
+        upstream_http2,
+    })
+}
+
+/// Reads `scheme://host:port`: a path would change what rules match, and credentials belong in no policy.
+fn read_upstream(node: &Node, report: &mut Report) -> Option<Uri> {
+    const EXAMPLE: &str = "write a scheme, a host and a port, such as http://127.0.0.1:3000";
+    let given = node.text("the upstream", report)?;
+    let uri = given.parse::<Uri>().ok().filter(|uri| uri.authority().is_some());
+    let why = match &uri {
+        None => Some(format!("the upstream \"{given}\" is not a URL")),
+        Some(uri) if !matches!(uri.scheme_str(), Some("http" | "https")) => {
+            Some(format!("the upstream \"{given}\" is neither http nor https"))
+        }
+        Some(uri) if uri.path() != "/" || uri.query().is_some() => {
+            Some(format!("the upstream \"{given}\" has a path, which would not be the one that rules match"))
+        }
+        Some(uri) if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) => {
+            Some("the upstream has a name and password in it".to_owned())
+        }
+        Some(_) => None,
+    };
+    match why {
+        Some(message) => {
+            report.add(node.place, message, EXAMPLE);
+            None
+        }
+        None => uri,
+    }
+}
+
+fn tls(node: &Node, report: &mut Report) -> Option<TlsFiles> {
+    let mut fields = Fields::open(node, "tls", report)?;
+    let certificate = fields.need("certificate", "/etc/tidegate/chain.pem", report);
+    let certificate = certificate.and_then(|node| file(node, "certificate", report));
+    let key = fields.need("key", "/etc/tidegate/key.pem", report);
+    let key = key.and_then(|node| file(node, "key", report));
+    fields.finish(&[], report);
+    Some(TlsFiles { certificate: certificate?, key: key? })
+}
+
+fn file(node: &Node, what: &str, report: &mut Report) -> Option<PathBuf> {
+    node.text(what, report).map(PathBuf::from)
+}
+
+/// The API gives and takes quota, so it leaves loopback only with a token.
+fn api(node: &Node, listens: &mut Vec<Listen>, report: &mut Report) -> Option<Api> {
+    let mut fields = Fields::open(node, "api", report)?;
+    let listen = listen(&mut fields, "api", listens, report);
+    let token_node = fields.get("token_file");
+    let token_file = token_node.and_then(|node| file(node, "token_file", report));
+    fields.finish(&["tls", "mtls"], report);
+    let address = listen?;
+    if !address.ip().to_canonical().is_loopback() && token_node.is_none() {
+        let place = fields_place(listens, node);
+        let message = format!("api listens on {address}, which is not loopback, without a token");
+        report.add(place, message, "write `token_file: …`, or listen on 127.0.0.1");
+    }
+    Some(Api { listen: address, token_file })
+}
+
+/// Returns the place of the address read last.
+fn fields_place(listens: &[Listen], node: &Node) -> Place {
+    listens.last().map_or(node.place, |listen| listen.place)
+}
+
+fn health(node: &Node, listens: &mut Vec<Listen>, report: &mut Report) -> Option<Health> {
+    let mut fields = Fields::open(node, "health", report)?;
+    let listen = listen(&mut fields, "health", listens, report);
+    fields.finish(&[], report);
+    Some(Health { listen: listen? })
+}

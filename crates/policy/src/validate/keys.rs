@@ -1,0 +1,254 @@
+//! Keys: those the file names, those built in, and those written where they are used.
+
+use http::HeaderName;
+use smallvec::SmallVec;
+
+use super::entries;
+use crate::file::{Entry, Fields, Node, Report, Value, list, nearest, one_or_more};
+use crate::key::{From, Key, Normalizer, Part, Pointer, Source, SourceKind, is_region};
+
+const BUILT_IN: [&str; 4] = ["global", "client_ip", "method", "route"];
+/// Sources that a later version reads.
+const LATER: [&str; 5] = ["phone_country", "phone_prefix", "descriptor", "jwt", "claim"];
+/// The prefixes of an IPv4 and an IPv6 client: one host, and one network of it.
+const PREFIXES: (u8, u8) = (32, 64);
+
+/// The keys that limits may name.
+pub(super) struct Table {
+    parts: Vec<Part>,
+    /// Names whose definitions could not be read: they are no unknown names.
+    broken: Vec<String>,
+}
+
+impl Table {
+    pub(super) fn read(node: Option<&Node>, report: &mut Report) -> Self {
+        let mut table = Self { parts: BUILT_IN.map(built_in).to_vec(), broken: Vec::new() };
+        let entries = node.map(|node| entries(node, "keys", report)).unwrap_or_default();
+        let is_choice = |entry: &&Entry| match &entry.value.value {
+            Value::Map(members) => members.iter().any(|member| member.key == "first_of"),
+            _ => false,
+        };
+        // A choice may name keys that stand below it.
+        for entry in entries.iter().filter(|entry| !is_choice(entry)) {
+            table.declare(entry, report);
+        }
+        let choices: Vec<&Entry> = entries.iter().filter(is_choice).collect();
+        let names: Vec<&str> = choices.iter().map(|entry| entry.key.as_str()).collect();
+        for entry in choices {
+            table.declare_choice(entry, &names, report);
+        }
+        table
+    }
+
+    fn declare(&mut self, entry: &Entry, report: &mut Report) {
+        if BUILT_IN.contains(&entry.key.as_str()) {
+            report.add(
+                entry.place,
+                format!("the key {} is built in", entry.key),
+                "give this one another name",
+            );
+            return;
+        }
+        match inline(Some(&entry.key), &entry.value, report) {
+            Some(part) => self.parts.push(part),
+            None => self.broken.push(entry.key.clone()),
+        }
+    }
+
+    fn declare_choice(&mut self, entry: &Entry, choices: &[&str], report: &mut Report) {
+        let part = self.choice(entry, choices, report);
+        match part {
+            Some(part) => self.parts.push(part),
+            None => self.broken.push(entry.key.clone()),
+        }
+    }
+
+    fn choice(&self, entry: &Entry, choices: &[&str], report: &mut Report) -> Option<Part> {
+        let mut fields = Fields::open(&entry.value, format!("the key {}", entry.key), report)?;
+        let node = fields.get("first_of")?;
+        let called = called(fields.get("called"), report);
+        fields.finish(&[], report);
+        let items = list(node, "first_of", report)?;
+        if items.len() < 2 {
+            report.add(node.place, "first_of needs at least two keys to choose from", "name them in order");
+        }
+        let mut parts = Vec::new();
+        for item in items {
+            if item.scalar().is_some_and(|name| choices.contains(&name)) {
+                report.add(item.place, "a first_of cannot name another", "name its keys one by one");
+                return None;
+            }
+            let part = self.part(item, report)?;
+            parts.push(part);
+        }
+        Some(Part { name: entry.key.clone(), called, from: From::FirstOf(parts) })
+    }
+
+    /// Reads the key of a limit: a name, a mapping, or a list of them.
+    pub(super) fn key(&self, node: &Node, report: &mut Report) -> Option<Key> {
+        let items = one_or_more(node);
+        let parts: SmallVec<[Part; 2]> = items.iter().filter_map(|item| self.part(item, report)).collect();
+        if items.is_empty() {
+            report.add(node.place, "the key is an empty list", "name what is counted on, or `global`");
+        }
+        if parts.is_empty() || parts.len() < items.len() {
+            return None;
+        }
+        for (index, part) in parts.iter().enumerate() {
+            let at = items.get(index).map_or(node.place, |item| item.place);
+            if parts.iter().take(index).any(|before| before.name == part.name) {
+                report.add(at, format!("the key names {} twice", part.name), "remove one");
+            }
+            if parts.len() > 1 && part.from == From::Global {
+                report.add(at, "`global` beside another key adds nothing", "remove it");
+            }
+        }
+        Some(Key { parts })
+    }
+
+    fn part(&self, node: &Node, report: &mut Report) -> Option<Part> {
+        if matches!(node.value, Value::Map(_)) {
+            return inline(None, node, report);
+        }
+        let name = node.text("a key", report)?;
+        let found = self.parts.iter().find(|part| part.name == name);
+        if found.is_none() && !self.broken.iter().any(|broken| broken == name) {
+            let names = self.parts.iter().map(|part| part.name.as_str());
+            let remedy = match nearest(name, names) {
+                Some(near) => format!("did you mean \"{near}\"?"),
+                None => "declare it under `keys`".to_owned(),
+            };
+            report.add(node.place, format!("the key \"{name}\" is not declared"), remedy);
+        }
+        found.cloned()
+    }
+}
+
+fn built_in(name: &'static str) -> Part {
+    let kind = match name {
+        "client_ip" => Some(SourceKind::ClientIp { ipv4: PREFIXES.0, ipv6: PREFIXES.1 }),
+        "method" => Some(SourceKind::Method),
+        "route" => Some(SourceKind::Route),
+        _ => None,
+    };
+    let from = kind.map_or(From::Global, |kind| From::One(Source { kind, normalize: Vec::new() }));
+    Part { name: name.to_owned(), called: Vec::new(), from }
+}
+
+/// Reads a key's mapping; one without a name is called after what it reads.
+fn inline(name: Option<&str>, node: &Node, report: &mut Report) -> Option<Part> {
+    let what = name.map_or_else(|| "the key".to_owned(), |name| format!("the key {name}"));
+    let mut fields = Fields::open(node, what, report)?;
+    let called = called(fields.get("called"), report);
+    let steps = fields.entry("normalize");
+    let sources = ["client_ip", "header", "query", "path", "json", "form", "cookie"];
+    let found: Vec<(&'static str, &Entry)> =
+        sources.into_iter().filter_map(|source| fields.entry(source).map(|entry| (source, entry))).collect();
+    let later =
+        matches!(&node.value, Value::Map(members) if members.iter().any(|m| LATER.contains(&m.key.as_str())));
+    if let [_, (second, entry), ..] = found.as_slice() {
+        report.add(
+            entry.place,
+            format!("a key has one source, and {second} is a second one"),
+            "use first_of, or a list",
+        );
+    }
+    if found.is_empty() && !later {
+        let remedy = format!("write one of {}", sources.join(", "));
+        report.add(fields.place(), "the key does not say where it is read", remedy);
+    }
+    fields.finish(&LATER, report);
+    let (source, entry) = found.first()?;
+    let normalize = steps.map(|steps| normalizers(&steps.value, report)).unwrap_or_default();
+    if *source == "client_ip" && !normalize.is_empty() {
+        report.add(steps?.place, "an address is not text to be normalised", "remove normalize");
+    }
+    let kind = kind(source, &entry.value, report)?;
+    let reads = || format!("{source} {}", entry.value.scalar().unwrap_or_default()).trim_end().to_owned();
+    let name = name.map_or_else(reads, str::to_owned);
+    Some(Part { name, called, from: From::One(Source { kind, normalize }) })
+}
+
+fn kind(source: &str, node: &Node, report: &mut Report) -> Option<SourceKind> {
+    if source == "client_ip" {
+        return prefixes(node, report);
+    }
+    let text = node.text(source, report)?;
+    match source {
+        "header" => match HeaderName::try_from(text) {
+            Ok(name) => Some(SourceKind::Header(name)),
+            Err(_) => {
+                report.add(
+                    node.place,
+                    format!("\"{text}\" is not a header's name"),
+                    "write one such as x-api-key",
+                );
+                None
+            }
+        },
+        "json" => {
+            let pointer = Pointer::read(text);
+            if pointer.is_none() {
+                let remedy = format!(
+                    "begin each step with a slash, such as /{}",
+                    text.trim_start_matches(['$', '.', '/'])
+                );
+                report.add(node.place, format!("\"{text}\" is not a JSON pointer"), remedy);
+            }
+            pointer.map(SourceKind::Json)
+        }
+        "query" => Some(SourceKind::Query(text.to_owned())),
+        "path" => Some(SourceKind::Path(text.to_owned())),
+        "form" => Some(SourceKind::Form(text.to_owned())),
+        _ => Some(SourceKind::Cookie(text.to_owned())),
+    }
+}
+
+fn prefixes(node: &Node, report: &mut Report) -> Option<SourceKind> {
+    let mut fields = Fields::open(node, "client_ip", report)?;
+    let mut prefix = |key, range, default: u8| match fields.get(key) {
+        None => Some(default),
+        Some(node) => node.integer_in(key, range, report).and_then(|bits| u8::try_from(bits).ok()),
+    };
+    let ipv4 = prefix("ipv4", 8..=32, PREFIXES.0);
+    let ipv6 = prefix("ipv6", 16..=128, PREFIXES.1);
+    fields.finish(&[], report);
+    Some(SourceKind::ClientIp { ipv4: ipv4?, ipv6: ipv6? })
+}
+
+fn called(node: Option<&Node>, report: &mut Report) -> Vec<String> {
+    let items = node.map(one_or_more).unwrap_or_default();
+    items.iter().filter_map(|item| item.text("called", report)).map(str::to_owned).collect()
+}
+
+fn normalizers(node: &Node, report: &mut Report) -> Vec<Normalizer> {
+    let steps: Vec<Normalizer> =
+        one_or_more(node).iter().filter_map(|item| normalizer(item, report)).collect();
+    let hash = steps.iter().position(|step| *step == Normalizer::Hash);
+    if hash.is_some_and(|at| at.saturating_add(1) < steps.len()) {
+        report.add(node.place, "hash is not the last step", "move it to the end: a hash has no spelling");
+    }
+    steps
+}
+
+fn normalizer(node: &Node, report: &mut Report) -> Option<Normalizer> {
+    const WORDS: [(usize, &str); 4] = [(0, "trim"), (1, "lowercase"), (2, "e164"), (3, "hash")];
+    if matches!(node.value, Value::Map(_)) {
+        let mut fields = Fields::open(node, "normalize", report)?;
+        let region = fields.need("e164", "US", report);
+        fields.finish(&[], report);
+        let code = region?.text("e164", report)?;
+        let region = is_region(code);
+        if region.is_none() {
+            let message = format!("\"{code}\" is not a region with phone numbers");
+            report.add(node.place, message, "write its two capital letters, such as US or FR");
+        }
+        return region.map(|region| Normalizer::E164(Some(region)));
+    }
+    Some(match node.choice("the step", &WORDS, report)? {
+        0 => Normalizer::Trim,
+        1 => Normalizer::Lowercase,
+        2 => Normalizer::E164(None),
+        _ => Normalizer::Hash,
+    })
+}

@@ -1,0 +1,187 @@
+//! Limits: one algorithm with its numbers, on one key, with its words.
+
+use tidegate_algorithms::{Anchor, Quota, QuotaError, Rate, Span};
+
+use super::{MODES, keys};
+use crate::file::{Entry, Fields, Node, Report};
+use crate::policy::Mode;
+use crate::problem::Place;
+use crate::rule::Limit;
+
+const ALGORITHMS: [&str; 5] =
+    ["fixed_window", "sliding_log", "sliding_counter", "token_bucket", "leaky_bucket"];
+/// Words of a limit that a later version reads.
+const LATER: [&str; 8] =
+    ["lockout", "count", "plan", "plans", "overrides", "alert_at", "was", "on_missing_key"];
+/// The most units one request may take.
+const MAX_COST: u64 = 1 << 30;
+
+/// A limit and where it stands.
+pub(super) struct Placed {
+    pub(super) limit: Limit,
+    pub(super) place: Place,
+    pub(super) key_place: Place,
+}
+
+/// Reads a limit of the rule `rule`, whose own mode is `mode`.
+pub(super) fn read(
+    node: &Node,
+    rule: &str,
+    mode: Mode,
+    keys: &keys::Table,
+    report: &mut Report,
+) -> Option<Placed> {
+    let mut fields = Fields::open(node, "the limit", report)?;
+    let name =
+        fields.need("name", "per-account", report).and_then(|node| node.name("the limit's name", report));
+    let says = fields
+        .need("says", "\"Ten a minute, per client.\"", report)
+        .and_then(|node| node.text("says", report));
+    let note = fields.get("note").and_then(|node| node.text("note", report));
+    let key_node = fields.need("key", "client_ip", report);
+    let key = key_node.and_then(|node| keys.key(node, report));
+    let cost = fields.get("cost").map(|node| cost(node, report));
+    let own = fields.get("mode").and_then(|node| node.choice("mode", &MODES, report));
+    let unit = fields.get("unit").and_then(|node| node.text("unit", report));
+    let quota = quota(&mut fields, report);
+    let place = fields.place();
+    fields.finish(&LATER, report);
+    if let (Some(quota), Some(Some(cost))) = (&quota, cost) {
+        check_cost(*quota, cost, place, report);
+    }
+    let limit = Limit {
+        name: format!("{rule}/{}", name?),
+        says: says?.to_owned(),
+        note: note.map(str::to_owned),
+        key: key?,
+        quota: quota?,
+        cost: cost.unwrap_or(Some(1))?,
+        mode: if mode == Mode::Shadow { Mode::Shadow } else { own.unwrap_or(Mode::Enforce) },
+        unit: unit.map(str::to_owned),
+    };
+    Some(Placed { limit, place, key_place: key_node?.place })
+}
+
+fn cost(node: &Node, report: &mut Report) -> Option<u32> {
+    let word =
+        node.scalar().is_some_and(|text| text.starts_with(|letter: char| letter.is_ascii_alphabetic()));
+    if word {
+        report.add(node.place, "a cost by name is not yet supported", "write a whole number in this version");
+        return None;
+    }
+    node.integer_in("cost", 1..=MAX_COST, report).and_then(|cost| u32::try_from(cost).ok())
+}
+
+/// A cost that never fits would refuse every request, which a limit of 0 says better.
+fn check_cost(quota: Quota, cost: u32, place: Place, report: &mut Report) {
+    let most = quota.nominal();
+    if most > 0 && cost > most {
+        let message = format!("a request costs {cost}, and the limit never admits more than {most} at once");
+        report.add(
+            place,
+            message,
+            "lower the cost, raise the limit, or write `limit: 0` to refuse everything",
+        );
+    }
+}
+
+fn quota(fields: &mut Fields<'_>, report: &mut Report) -> Option<Quota> {
+    let found: Vec<(&'static str, &Entry)> =
+        ALGORITHMS.into_iter().filter_map(|name| fields.entry(name).map(|entry| (name, entry))).collect();
+    match found.as_slice() {
+        [] if fields.has("lockout") || fields.has("plans") || fields.has("plan") => None,
+        [] => {
+            let remedy = format!("write one of {}", ALGORITHMS.join(", "));
+            report.add(fields.place(), "the limit has no algorithm", remedy);
+            None
+        }
+        [(name, entry)] => algorithm(name, &entry.value, report),
+        [_, (name, entry), ..] => {
+            report.add(
+                entry.place,
+                format!("the limit has a second algorithm, {name}"),
+                "make it a limit of its own",
+            );
+            None
+        }
+    }
+}
+
+fn algorithm(name: &'static str, node: &Node, report: &mut Report) -> Option<Quota> {
+    let mut fields = Fields::open(node, name, report)?;
+    let built = match name {
+        "fixed_window" => {
+            let (limit, window) = (number(&mut fields, "limit", report), window(&mut fields, report));
+            let anchor = anchor(&mut fields, report);
+            limit
+                .zip(window)
+                .zip(anchor)
+                .map(|((limit, window), anchor)| Quota::fixed_window(limit, window, anchor))
+        }
+        "sliding_log" | "sliding_counter" => {
+            let (limit, window) = (number(&mut fields, "limit", report), window(&mut fields, report));
+            let build = if name == "sliding_log" { Quota::sliding_log } else { Quota::sliding_counter };
+            limit.zip(window).map(|(limit, window)| build(limit, window))
+        }
+        "token_bucket" => {
+            let (capacity, refill) =
+                (number(&mut fields, "capacity", report), rate(&mut fields, "refill", report));
+            capacity.zip(refill).map(|(capacity, refill)| Quota::token_bucket(capacity, refill?))
+        }
+        _ => {
+            let (rate, queue) = (rate(&mut fields, "rate", report), number(&mut fields, "queue", report));
+            rate.zip(queue).map(|(rate, queue)| Quota::leaky_bucket(rate?, queue))
+        }
+    };
+    if let Some(Err(error)) = &built {
+        let field = match error.field() {
+            "rate" | "period" if name == "token_bucket" => "refill",
+            "period" => "rate",
+            field => field,
+        };
+        report.add(fields.place_of(field), format!("{name}: {error}"), "");
+    }
+    fields.finish(&[], report);
+    built?.ok()
+}
+
+fn number(fields: &mut Fields<'_>, name: &'static str, report: &mut Report) -> Option<u64> {
+    fields.need(name, "10", report)?.integer(name, report)
+}
+
+fn window(fields: &mut Fields<'_>, report: &mut Report) -> Option<Span> {
+    let node = fields.need("window", "1m", report)?;
+    if matches!(node.scalar(), Some("day" | "week" | "month")) {
+        report.add(
+            node.place,
+            "calendar windows are not yet supported",
+            "write a time such as 24h in this version",
+        );
+        return None;
+    }
+    node.span("window", report)
+}
+
+fn anchor(fields: &mut Fields<'_>, report: &mut Report) -> Option<Anchor> {
+    const ANCHORS: [(Anchor, &str); 2] = [(Anchor::Clock, "clock"), (Anchor::FirstHit, "first_hit")];
+    let Some(node) = fields.get("anchor") else { return Some(Anchor::Clock) };
+    if node.scalar() == Some("calendar") {
+        report.add(
+            node.place,
+            "`anchor: calendar` is not yet supported",
+            "write clock or first_hit in this version",
+        );
+        return None;
+    }
+    node.choice("anchor", &ANCHORS, report)
+}
+
+/// Reads `n per T`; the numbers are checked together with the rest of the quota, at one place.
+fn rate(
+    fields: &mut Fields<'_>,
+    name: &'static str,
+    report: &mut Report,
+) -> Option<Result<Rate, QuotaError>> {
+    let (units, period) = fields.need(name, "1 per 10s", report)?.rate(name, report)?;
+    Some(Rate::new(units, period))
+}

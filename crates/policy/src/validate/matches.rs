@@ -1,0 +1,183 @@
+//! What rules apply to: methods, hosts, paths and exceptions.
+
+use crate::file::{Fields, Node, Report, Value, one_or_more};
+use crate::matcher::{Except, HostPattern, Matcher, Pattern, Segment};
+use crate::path;
+use crate::policy::EncodedSlash;
+
+/// Reads `match`: a mapping, or a list of them. `loose` says how the rule's class compares paths.
+pub(super) fn read(node: &Node, loose: bool, report: &mut Report) -> Vec<Matcher> {
+    one_or_more(node).iter().filter_map(|item| matcher(item, loose, report)).collect()
+}
+
+/// Reads `except`: a mapping, or a list of them.
+pub(super) fn except(node: &Node, report: &mut Report) -> Vec<Except> {
+    one_or_more(node).iter().filter_map(|item| exception(item, report)).collect()
+}
+
+fn matcher(node: &Node, loose: bool, report: &mut Report) -> Option<Matcher> {
+    const CASES: [(bool, &str); 2] = [(true, "ignore"), (false, "sensitive")];
+    const SLASHES: [(bool, &str); 2] = [(false, "ignore"), (true, "keep")];
+    let mut fields = Fields::open(node, "match", report)?;
+    let conditions = conditions(&mut fields, report);
+    let case = fields.get("case").and_then(|node| node.choice("case", &CASES, report));
+    let slash = fields.get("trailing_slash").and_then(|node| node.choice("trailing_slash", &SLASHES, report));
+    fields.finish(&["header", "query"], report);
+    if !conditions.said {
+        report.add(node.place, "match says nothing", "write `path: /**` for every request");
+        return None;
+    }
+    let matcher = conditions.matcher?;
+    Some(Matcher { loose: case.unwrap_or(loose), strict_slash: slash.unwrap_or(false), ..matcher })
+}
+
+fn exception(node: &Node, report: &mut Report) -> Option<Except> {
+    let mut fields = Fields::open(node, "except", report)?;
+    let client = fields.get("client");
+    let conditions = conditions(&mut fields, report);
+    fields.finish(&["header", "query"], report);
+    if !conditions.said && client.is_none() {
+        report.add(
+            node.place,
+            "except says nothing, so it would leave out everything",
+            "name a client, path, method or host",
+        );
+        return None;
+    }
+    let items = client.map(one_or_more).unwrap_or_default();
+    let clients: Vec<_> = items.iter().filter_map(|item| super::trusted::network(item, report)).collect();
+    if client.is_some() && clients.is_empty() {
+        report.add(node.place, "except names no client's network", "write one such as 192.0.2.0/24");
+        return None;
+    }
+    Some(Except { clients, matcher: conditions.matcher? })
+}
+
+/// What `method`, `path` and `host` say.
+struct Conditions {
+    /// Whether any of them is there.
+    said: bool,
+    /// `None` when one could not be read: less would match more.
+    matcher: Option<Matcher>,
+}
+
+fn conditions(fields: &mut Fields<'_>, report: &mut Report) -> Conditions {
+    let (method, path, host) = (fields.get("method"), fields.get("path"), fields.get("host"));
+    let methods = each(method, "method", read_method, report);
+    let paths = each(path, "path", pattern, report);
+    let hosts = each(host, "host", read_host, report);
+    let matcher = match (methods, paths, hosts) {
+        (Some(methods), Some(paths), Some(hosts)) => Some(Matcher { methods, paths, hosts, ..Matcher::ANY }),
+        _ => None,
+    };
+    Conditions { said: method.is_some() || path.is_some() || host.is_some(), matcher }
+}
+
+/// Reads each item of a value; nothing when one of them cannot be read, or an empty list is written.
+fn each<T>(
+    node: Option<&Node>,
+    what: &str,
+    read: fn(&Node, &mut Report) -> Option<T>,
+    report: &mut Report,
+) -> Option<Vec<T>> {
+    let Some(node) = node else { return Some(Vec::new()) };
+    if matches!(&node.value, Value::List(items) if items.is_empty()) {
+        report.add(node.place, format!("{what} is an empty list, which matches nothing"), "remove it");
+        return None;
+    }
+    let items = one_or_more(node);
+    let read: Vec<T> = items.iter().filter_map(|item| read(item, report)).collect();
+    (read.len() == items.len()).then_some(read)
+}
+
+fn read_method(node: &Node, report: &mut Report) -> Option<String> {
+    let text = node.text("method", report)?;
+    let method = http::Method::from_bytes(text.to_ascii_uppercase().as_bytes()).ok();
+    if method.is_none() {
+        report.add(node.place, format!("\"{text}\" is not a method"), "write one such as POST");
+    }
+    method.map(|method| method.as_str().to_owned())
+}
+
+fn read_host(node: &Node, report: &mut Report) -> Option<HostPattern> {
+    let text = node.text("host", report)?;
+    let lower = text.strip_suffix('.').unwrap_or(text).to_ascii_lowercase();
+    let name = lower.strip_prefix("*.").unwrap_or(&lower);
+    let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_'));
+    let is_address = name.parse::<std::net::IpAddr>().is_ok();
+    if name.is_empty() || !(is_name || is_address) {
+        report.add(
+            node.place,
+            format!("\"{text}\" is not a host"),
+            "write api.example.com or *.example.com, without port",
+        );
+        return None;
+    }
+    Some(if name.len() < lower.len() {
+        HostPattern::Below(format!(".{name}"))
+    } else {
+        HostPattern::Exact(lower)
+    })
+}
+
+fn pattern(node: &Node, report: &mut Report) -> Option<Pattern> {
+    let text = node.text("path", report)?;
+    match read_pattern(text) {
+        Ok(pattern) => Some(pattern),
+        Err((message, remedy)) => {
+            report.add(node.place, format!("the path \"{text}\" {message}"), remedy);
+            None
+        }
+    }
+}
+
+/// Reads a pattern; says what is wrong with it, and what to write.
+fn read_pattern(text: &str) -> Result<Pattern, (&'static str, String)> {
+    let Some(inner) = text.strip_prefix('/') else {
+        return Err(("does not begin with a slash", format!("write /{text}")));
+    };
+    if text.contains(['?', '#']) {
+        return Err(("has a query or fragment", "write the path only".to_owned()));
+    }
+    let (inner, open) = match inner.strip_suffix("**") {
+        Some(before) if before.is_empty() || before.ends_with('/') => (before, true),
+        _ => (inner, false),
+    };
+    let trailing_slash = !open && inner.ends_with('/');
+    let inner = inner.strip_suffix('/').unwrap_or(inner);
+    let mut segments = Vec::new();
+    for part in inner.split('/').filter(|_| !inner.is_empty()) {
+        let segment = segment(part)?;
+        let twice = matches!(&segment, Segment::Param(_)) && segments.contains(&segment);
+        if twice {
+            return Err(("names a parameter twice", "give each its own name".to_owned()));
+        }
+        segments.push(segment);
+    }
+    Ok(Pattern { text: text.to_owned(), segments, open, trailing_slash })
+}
+
+fn segment(part: &str) -> Result<Segment, (&'static str, String)> {
+    if let Some(name) = part.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
+        let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        if name.is_empty() || !name.chars().all(plain) {
+            return Err(("has a parameter without a plain name", "write one such as {id}".to_owned()));
+        }
+        return Ok(Segment::Param(name.to_owned()));
+    }
+    if part.contains(['*', '{', '}']) {
+        let remedy = "write {name} for one segment, and /** at the end for all below".to_owned();
+        return Err(("has a wildcard inside", remedy));
+    }
+    if matches!(part, "" | "." | "..") {
+        return Err((
+            "has an empty or dot segment, which no request keeps",
+            "write the path it leads to".to_owned(),
+        ));
+    }
+    let sent = format!("/{part}");
+    let normal = path::normalize(&sent, EncodedSlash::Keep)
+        .map_err(|error| (error.why(), "write it decoded".to_owned()))?;
+    let bare = |path: &str| path.trim_start_matches('/').to_owned();
+    Ok(Segment::Literal { strict: bare(&normal.path), loose: bare(normal.loose()) })
+}

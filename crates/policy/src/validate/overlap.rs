@@ -1,0 +1,51 @@
+//! Whether two rules can apply to one request.
+//!
+//! A request that waits in two queues waits for the slower one, and its place in the faster is lost: two leaky
+//! buckets on one request are refused. Rules are apart only when that can be shown: by methods, by hosts, or by a
+//! segment of their paths that cannot be the same. Exceptions are not counted on, since they may depend on who
+//! asks.
+
+use crate::matcher::{HostPattern, Matcher, Pattern, Segment};
+
+/// Returns whether some request may match both lists; an empty list matches everything.
+pub(super) fn may_meet(a: &[Matcher], b: &[Matcher]) -> bool {
+    a.is_empty() || b.is_empty() || a.iter().any(|left| b.iter().any(|right| matchers_meet(left, right)))
+}
+
+fn matchers_meet(a: &Matcher, b: &Matcher) -> bool {
+    any_pair(&a.methods, &b.methods, |left, right| methods_meet(left, right))
+        && any_pair(&a.hosts, &b.hosts, hosts_meet)
+        && any_pair(&a.paths, &b.paths, |left, right| paths_meet(left, right, a.loose || b.loose))
+}
+
+/// Returns whether any pair meets; an empty list meets everything.
+fn any_pair<T>(a: &[T], b: &[T], meet: impl Fn(&T, &T) -> bool) -> bool {
+    a.is_empty() || b.is_empty() || a.iter().any(|left| b.iter().any(|right| meet(left, right)))
+}
+
+fn methods_meet(a: &str, b: &str) -> bool {
+    a == b || matches!((a, b), ("GET", "HEAD") | ("HEAD", "GET"))
+}
+
+fn hosts_meet(a: &HostPattern, b: &HostPattern) -> bool {
+    match (a, b) {
+        (HostPattern::Exact(a), HostPattern::Exact(b)) => a == b,
+        (HostPattern::Exact(name), HostPattern::Below(suffix))
+        | (HostPattern::Below(suffix), HostPattern::Exact(name)) => name.ends_with(suffix.as_str()),
+        (HostPattern::Below(a), HostPattern::Below(b)) => a.ends_with(b.as_str()) || b.ends_with(a.as_str()),
+    }
+}
+
+fn paths_meet(a: &Pattern, b: &Pattern, loose: bool) -> bool {
+    let same = a.segments.iter().zip(&b.segments).all(|pair| match pair {
+        (Segment::Literal { loose: a, .. }, Segment::Literal { loose: b, .. }) if loose => a == b,
+        (Segment::Literal { strict: a, .. }, Segment::Literal { strict: b, .. }) => a == b,
+        _ => true,
+    });
+    let lengths = match a.segments.len().cmp(&b.segments.len()) {
+        std::cmp::Ordering::Equal => true,
+        std::cmp::Ordering::Less => a.open,
+        std::cmp::Ordering::Greater => b.open,
+    };
+    same && lengths
+}

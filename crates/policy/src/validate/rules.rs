@@ -1,0 +1,298 @@
+//! Rules and the fallback: their parts, their defaults by class, and what holds between them.
+
+use std::collections::BTreeMap;
+
+use super::limits::{self, Placed};
+use super::{MODES, keys, matches, overlap};
+use crate::file::{Fields, Node, Report, list};
+use crate::key::{Part, SourceKind};
+use crate::policy::{Code, Mode};
+use crate::problem::Place;
+use crate::rule::{Class, ClientSees, OnMissingKey, OnStoreFailure, Rule};
+
+/// Words of a rule that a later version reads.
+const LATER: [&str; 3] = ["refuse", "plan", "plans"];
+const FALLBACK: &str = "fallback";
+
+/// What rules are read with.
+pub(super) struct Context<'a> {
+    pub(super) keys: &'a keys::Table,
+    pub(super) codes: &'a [Code],
+    /// The file's mode.
+    pub(super) mode: Mode,
+}
+
+/// A rule and where its limits stand.
+struct PlacedRule {
+    rule: Rule,
+    limits: Vec<(Place, Place)>,
+}
+
+/// Reads the rules and the fallback.
+pub(super) fn read(
+    top: &mut Fields<'_>,
+    context: &Context<'_>,
+    report: &mut Report,
+) -> (Vec<Rule>, Option<Rule>) {
+    let (rules, fallback) = (top.get("rules"), top.get(FALLBACK));
+    if rules.is_none() && fallback.is_none() {
+        report.add(top.place(), "the policy limits nothing", "write `rules`, or at least a `fallback`");
+    }
+    let items = rules.and_then(|node| list(node, "rules", report)).unwrap_or_default();
+    if let (true, Some(node), None) = (items.is_empty(), rules, fallback) {
+        report.add(node.place, "the policy limits nothing", "write at least one rule");
+    }
+    let mut names = BTreeMap::new();
+    let read: Vec<PlacedRule> =
+        items.iter().filter_map(|item| rule(item, context, &mut names, report)).collect();
+    let fallback = fallback.and_then(|node| read_fallback(node, context, report));
+    check_queues(&read, report);
+    if let Some(fallback) = &fallback {
+        check_queues(std::slice::from_ref(fallback), report);
+    }
+    (read.into_iter().map(|placed| placed.rule).collect(), fallback.map(|placed| placed.rule))
+}
+
+fn rule<'n>(
+    node: &'n Node,
+    context: &Context<'_>,
+    names: &mut BTreeMap<&'n str, Place>,
+    report: &mut Report,
+) -> Option<PlacedRule> {
+    let mut fields = Fields::open(node, "the rule", report)?;
+    let name_node = fields.need("name", "verify", report);
+    let name = name_node.and_then(|node| node.name("the rule's name", report));
+    if let (Some(name), Some(node)) = (name, name_node) {
+        check_rule_name(name, node.place, names, report);
+    }
+    let class = class(&mut fields, report);
+    let match_node = fields.need("match", "{ method: POST, path: /otp/verify }", report);
+    let loose = class.unwrap_or(Class::Api).is_guarded();
+    let matches = match_node.map(|node| matches::read(node, loose, report)).unwrap_or_default();
+    if matches.is_empty() && match_node.is_some_and(|node| crate::file::one_or_more(node).is_empty()) {
+        report.add(
+            fields.place_of("match"),
+            "match is an empty list, which matches nothing",
+            "name a method, path or host",
+        );
+    }
+    let body = body(&mut fields, Head { name: name.unwrap_or("?"), class: class? }, context, report);
+    fields.finish(&LATER, report);
+    let mut placed = body?;
+    // A rule whose matches could not be read must not look like one that matches everything.
+    if matches.is_empty() || name.is_none() {
+        return None;
+    }
+    placed.rule.matches = matches;
+    check_path_keys(&placed, report);
+    Some(placed)
+}
+
+fn read_fallback(node: &Node, context: &Context<'_>, report: &mut Report) -> Option<PlacedRule> {
+    let mut fields = Fields::open(node, FALLBACK, report)?;
+    let class = class(&mut fields, report)?;
+    let body = body(&mut fields, Head { name: FALLBACK, class }, context, report);
+    for key in ["match", "name"] {
+        if let Some(entry) = fields.entry(key) {
+            report.add(
+                entry.place,
+                format!("the fallback has no {key}: it takes what no rule looked at"),
+                "remove it",
+            );
+        }
+    }
+    fields.finish(&LATER, report);
+    let placed = body?;
+    check_path_keys(&placed, report);
+    Some(placed)
+}
+
+fn check_rule_name<'n>(
+    name: &'n str,
+    place: Place,
+    names: &mut BTreeMap<&'n str, Place>,
+    report: &mut Report,
+) {
+    if name == FALLBACK {
+        report.add(
+            place,
+            "a rule cannot be called fallback",
+            "give it another name, or write it as `fallback:`",
+        );
+    }
+    match names.get(name) {
+        Some(first) => {
+            report.add(
+                place,
+                format!("the rule \"{name}\" is here twice, first at {first}"),
+                "give one another name",
+            );
+        }
+        None => {
+            names.insert(name, place);
+        }
+    }
+}
+
+fn class(fields: &mut Fields<'_>, report: &mut Report) -> Option<Class> {
+    match fields.get("class") {
+        None => Some(Class::Api),
+        Some(node) => node.choice("class", &Class::ALL.map(|(class, name)| (class, name)), report),
+    }
+}
+
+/// What is known of a rule before its body is read.
+#[derive(Clone, Copy)]
+struct Head<'a> {
+    name: &'a str,
+    class: Class,
+}
+
+/// Reads everything but name, class and match.
+fn body(
+    fields: &mut Fields<'_>,
+    head: Head<'_>,
+    context: &Context<'_>,
+    report: &mut Report,
+) -> Option<PlacedRule> {
+    let except = fields.get("except").map(|node| matches::except(node, report)).unwrap_or_default();
+    let guesses = fields.get("guesses").and_then(|node| guesses(node, context.codes, report));
+    let on_missing_key = missing_key(fields, head.class, report);
+    let on_store_failure = store_failure(fields, head, report);
+    let client_sees = client_sees(fields, head.class, report);
+    let own = fields.get("mode").and_then(|node| node.choice("mode", &MODES, report));
+    let mode = if context.mode == Mode::Shadow { Mode::Shadow } else { own.unwrap_or(Mode::Enforce) };
+    let limits_node = fields.need("limits", "[ … ]", report);
+    let items = limits_node.and_then(|node| list(node, "limits", report)).unwrap_or_default();
+    if let (true, Some(node)) = (items.is_empty(), limits_node) {
+        report.add(node.place, format!("the rule {} has no limit", head.name), "write at least one");
+    }
+    let limits: Vec<Placed> =
+        items.iter().filter_map(|item| limits::read(item, head.name, mode, context.keys, report)).collect();
+    check_limit_names(&limits, report);
+    let places = limits.iter().map(|placed| (placed.place, placed.key_place)).collect();
+    Some(PlacedRule {
+        rule: Rule {
+            name: head.name.to_owned(),
+            class: head.class,
+            matches: Vec::new(),
+            except,
+            limits: limits.into_iter().map(|placed| placed.limit).collect(),
+            guesses,
+            on_missing_key,
+            on_store_failure: on_store_failure?,
+            client_sees,
+            mode,
+        },
+        limits: places,
+    })
+}
+
+fn missing_key(fields: &mut Fields<'_>, class: Class, report: &mut Report) -> OnMissingKey {
+    const WORDS: [(OnMissingKey, &str); 3] =
+        [(OnMissingKey::Refuse, "refuse"), (OnMissingKey::Skip, "skip"), (OnMissingKey::Shared, "shared")];
+    let said = fields.get("on_missing_key").and_then(|node| node.choice("on_missing_key", &WORDS, report));
+    said.unwrap_or(if class.is_guarded() { OnMissingKey::Refuse } else { OnMissingKey::Skip })
+}
+
+/// A guarded endpoint has to say what a dead store means: no answer is right for all of them.
+fn store_failure(fields: &mut Fields<'_>, head: Head<'_>, report: &mut Report) -> Option<OnStoreFailure> {
+    const WORDS: [(OnStoreFailure, &str); 3] =
+        [(OnStoreFailure::Deny, "deny"), (OnStoreFailure::Allow, "allow"), (OnStoreFailure::Local, "local")];
+    let Some(node) = fields.get("on_store_failure") else {
+        if !head.class.is_guarded() {
+            return Some(OnStoreFailure::Allow);
+        }
+        let message = format!("the rule {} does not say what happens when the store fails", head.name);
+        let remedy = "write `on_store_failure: deny`, allow or local; a rule of its class has to choose";
+        report.add(fields.place(), message, remedy);
+        return None;
+    };
+    node.choice("on_store_failure", &WORDS, report)
+}
+
+fn client_sees(fields: &mut Fields<'_>, class: Class, report: &mut Report) -> ClientSees {
+    const WORDS: [(ClientSees, &str); 3] =
+        [(ClientSees::All, "all"), (ClientSees::RetryAfter, "retry_after"), (ClientSees::Nothing, "nothing")];
+    let said = fields.get("client_sees").and_then(|node| node.choice("client_sees", &WORDS, report));
+    let secret = matches!(class, Class::Verify | Class::Recovery | Class::Login);
+    said.unwrap_or(if secret { ClientSees::RetryAfter } else { ClientSees::All })
+}
+
+fn guesses(node: &Node, codes: &[Code], report: &mut Report) -> Option<String> {
+    let name = node.text("guesses", report)?;
+    if codes.iter().any(|code| code.name == name) {
+        return Some(name.to_owned());
+    }
+    let near = crate::file::nearest(name, codes.iter().map(|code| code.name.as_str()));
+    let remedy = match near {
+        Some(near) => format!("did you mean \"{near}\"?"),
+        None => "declare it under `codes`".to_owned(),
+    };
+    report.add(node.place, format!("the code \"{name}\" is not declared"), remedy);
+    None
+}
+
+fn check_limit_names(limits: &[Placed], report: &mut Report) {
+    for (index, placed) in limits.iter().enumerate() {
+        let same = |before: &&Placed| before.limit.name == placed.limit.name;
+        if let Some(first) = limits.iter().take(index).find(same) {
+            let message =
+                format!("the limit \"{}\" is here twice, first at {}", placed.limit.name, first.place);
+            report.add(placed.place, message, "give one another name");
+        }
+    }
+}
+
+/// A key from a path needs the parameter in every pattern, or some requests would go without their limit.
+fn check_path_keys(placed: &PlacedRule, report: &mut Report) {
+    for (limit, (_, place)) in placed.rule.limits.iter().zip(&placed.limits) {
+        for name in limit.key.parts.iter().filter_map(Part::path_parameter) {
+            let matches = &placed.rule.matches;
+            let everywhere = !matches.is_empty()
+                && matches.iter().all(|matcher| {
+                    let has = |pattern: &crate::matcher::Pattern| pattern.params().any(|param| param == name);
+                    !matcher.paths.is_empty() && matcher.paths.iter().all(has)
+                });
+            if !everywhere {
+                let message =
+                    format!("the key reads {{{name}}} from the path, which not every path of the rule has");
+                report.add(*place, message, format!("write {{{name}}} into each path of `match`"));
+            }
+        }
+    }
+}
+
+impl Part {
+    /// Returns the parameter of the path that the part cannot do without.
+    fn path_parameter(&self) -> Option<&str> {
+        match &self.from {
+            crate::key::From::One(source) => match &source.kind {
+                SourceKind::Path(name) => Some(name),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+/// Two queues on one request are refused.
+fn check_queues(rules: &[PlacedRule], report: &mut Report) {
+    let mut queues: Vec<(&Rule, &str, Place)> = Vec::new();
+    for placed in rules {
+        for (limit, (place, _)) in placed.rule.limits.iter().zip(&placed.limits) {
+            if limit.quota.algorithm() != "leaky_bucket" {
+                continue;
+            }
+            let meets = |(rule, _, _): &&(&Rule, &str, Place)| {
+                rule.name == placed.rule.name || overlap::may_meet(&rule.matches, &placed.rule.matches)
+            };
+            if let Some((_, first, _)) = queues.iter().find(meets) {
+                let message = format!("{} and {first} can both hold back one request", limit.name);
+                let remedy = "keep one leaky_bucket, or make their matches different in method, host or path";
+                report.add(*place, message, remedy);
+            }
+            queues.push((&placed.rule, &limit.name, *place));
+        }
+    }
+}

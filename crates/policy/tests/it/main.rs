@@ -1,0 +1,5 @@
+//! The policy as its users see it: files in, problems, matches and keys out.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+mod acceptance;
+mod refused;

@@ -1,0 +1,38 @@
+//! Every file under `tests/refused` is refused, with exactly the problems that stand beside it.
+//!
+//! `BLESS=1` rewrites what stands beside them, to be read before it is committed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/refused")
+}
+
+/// Guards the wording, the places and the completeness of what a file's author is told.
+#[test]
+fn a_bad_file_is_refused_with_every_problem_at_its_place() {
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "yaml"));
+    files.sort();
+    assert!(files.len() > 20, "only {} files found", files.len());
+    let mut wrong = Vec::new();
+    for path in files {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        let rendered = match tidegate_policy::parse(name, &text) {
+            Ok(_) => "accepted\n".to_owned(),
+            Err(problems) => format!("{problems}\n"),
+        };
+        let beside = path.with_extension("txt");
+        if std::env::var_os("BLESS").is_some() {
+            fs::write(&beside, &rendered).unwrap();
+        }
+        let expected = fs::read_to_string(&beside).unwrap_or_default();
+        if rendered != expected || rendered == "accepted\n" {
+            wrong.push(format!("--- {name}: expected\n{expected}--- got\n{rendered}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
