@@ -68,8 +68,8 @@ pub fn settle(quota: &Quota, state: Option<&State>, now: Timestamp) -> Change {
 /// Gives a charge back, never leaving more than if the request had not been made.
 ///
 /// The caller sees to it that a receipt is used once. Where the charge can no longer be told apart (its window is
-/// over, the bucket has refilled, another slot has become the tail) nothing is given. The promise holds while time
-/// does not go back between the charge and its refund.
+/// over, the bucket has refilled, another slot has become the tail) nothing is given. The promise holds while, between
+/// the charge and its refund, time does not go back and the quota stays the same.
 pub fn refund(quota: &Quota, state: Option<&State>, receipt: &Receipt, now: Timestamp) -> Change {
     let put = match (quota, state) {
         (Quota::FixedWindow(quota), Some(state)) => window_of(*quota, Some(state))
@@ -90,22 +90,24 @@ pub fn refund(quota: &Quota, state: Option<&State>, receipt: &Receipt, now: Time
     put.map_or(Change::Keep, Change::Put)
 }
 
-/// Returns the instant from which no later decision differs from a fresh state's.
+/// Returns the instant from which no decision differs from a fresh state's, `now` when none does already;
+/// [`Timestamp::MAX`] also stands for every later one.
+///
+/// A state dated after `now` is judged as it stands: until it is re-dated, so may any decision before its date.
 pub fn keep_until(quota: &Quota, state: &State, now: Timestamp) -> Timestamp {
     let micros = match (quota, state) {
-        (Quota::FixedWindow(quota), state) => match window_of(*quota, Some(state)) {
-            Some(window) => fixed_window::keep_until(*quota, window, now),
-            None => now.as_micros(),
-        },
-        (Quota::SlidingLog(quota), State::Log(log)) => sliding_log::keep_until(*quota, log, now),
-        (Quota::SlidingCounter(quota), State::Counter(counter)) => {
-            sliding_counter::keep_until(*quota, *counter, now)
+        (Quota::FixedWindow(quota), state) => {
+            window_of(*quota, Some(state)).map_or(0, fixed_window::keep_until)
         }
-        (Quota::TokenBucket(quota), State::Credit(level)) => token_bucket::keep_until(*quota, *level, now),
-        (Quota::LeakyBucket(quota), State::Backlog(level)) => leaky_bucket::keep_until(*quota, *level, now),
-        _ => now.as_micros(),
+        (Quota::SlidingLog(quota), State::Log(log)) => sliding_log::keep_until(*quota, log),
+        (Quota::SlidingCounter(quota), State::Counter(counter)) => {
+            sliding_counter::keep_until(*quota, *counter)
+        }
+        (Quota::TokenBucket(quota), State::Credit(level)) => token_bucket::keep_until(*quota, *level),
+        (Quota::LeakyBucket(quota), State::Backlog(level)) => leaky_bucket::keep_until(*quota, *level),
+        _ => 0,
     };
-    Timestamp::saturating_from_micros(micros)
+    Timestamp::saturating_from_micros(micros.max(now.as_micros()))
 }
 
 /// Evaluates an ask: the decision, and what an admission writes.

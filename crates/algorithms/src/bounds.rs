@@ -1,11 +1,11 @@
 //! What a limit can admit at most, as closed forms on the microsecond grid.
 //!
 //! Each algorithm's file holds its own form for a closed span and says where it comes from; here is what follows
-//! from it. An exhaustive search over schedules, which knows no form, holds them all (`tests/it/oracle`).
+//! from it. An exhaustive search over schedules, which knows no form, holds them all (`bounds/tests`).
 
 use crate::quota::{Anchor, Quota};
 use crate::time::Span;
-use crate::{fixed_window, leaky_bucket};
+use crate::{fixed_window, leaky_bucket, token_bucket};
 
 /// A long-run rate: `units` a `micros` microseconds, not reduced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,15 +45,15 @@ impl Quota {
         }
     }
 
-    /// Returns the rate no schedule exceeds in the long run.
+    /// Returns the rate no schedule exceeds in the long run, and the best one reaches (but for a sliding counter of a
+    /// unit a microsecond and more).
     pub fn long_run(&self) -> LongRun {
-        let of_rate = |rate: crate::quota::Rate| LongRun { units: rate.units(), micros: rate.micros() };
         match self {
             Self::FixedWindow(quota) => LongRun { units: quota.limit, micros: quota.window.as_micros() },
             Self::SlidingLog(quota) => LongRun { units: quota.limit, micros: quota.window.as_micros() },
             Self::SlidingCounter(quota) => LongRun { units: quota.limit, micros: quota.window.as_micros() },
-            Self::TokenBucket(quota) => of_rate(quota.refill),
-            Self::LeakyBucket(quota) => of_rate(quota.rate),
+            Self::TokenBucket(quota) => token_bucket::long_run(quota.capacity, quota.refill),
+            Self::LeakyBucket(quota) => token_bucket::long_run(quota.places(), quota.rate),
         }
     }
 
@@ -70,3 +70,6 @@ impl Quota {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,20 +2,18 @@
 //!
 //! Cheapest to keep and easiest to say, with a known edge: L at the end of one window and L at the start of the
 //! next. With windows on the clock a closed span s meets ⌈s/W⌉ + 1 of them, so 2L pass in any W; a window opened by
-//! the first hit admits one less, for that hit must have come before. The state keeps the instant of the last
-//! charge, or of the window's end, rather than a window's number, so that it means something under other numbers.
+//! the first hit admits one less, for that hit must have come before. The state keeps the instant at which its
+//! window ends rather than a window's number: under other numbers the count then still stands until that instant,
+//! or until the end of the window it would now be in, whichever comes first.
 
 use crate::decision::{Answer, Ask, Decision, Place, Receipt, Retry};
 use crate::quota::{Anchor, FixedWindow};
 use crate::time::{Span, Timestamp};
 
-/// A count of units and the instant that places it.
-///
-/// On the clock, `at` is the last charge; from the first hit, it is the end of the window, in microseconds since the
-/// epoch (below 2^53).
+/// A count of units and the end of the window it stands in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Window {
-    /// The instant that places the count, in microseconds since the epoch.
+    /// The end of the window, in microseconds since the epoch (below 2^53).
     pub at: u64,
     /// The units admitted in the window.
     pub count: u32,
@@ -24,10 +22,14 @@ pub struct Window {
 /// The window at an instant.
 #[derive(Debug, Clone, Copy)]
 struct Current {
+    /// The units that count now.
     count: u32,
+    /// When they cease to.
     ends_at: u64,
+    /// When they do after one more charge: later only where the window has become longer.
+    closes_at: u64,
+    /// Whether the state ends later than any window of this instant.
     redated: bool,
-    open: bool,
 }
 
 pub(crate) fn decide(
@@ -38,31 +40,24 @@ pub(crate) fn decide(
 ) -> (Decision, Option<(Window, Receipt)>) {
     let current = current(quota, state, now);
     let count = current.count.saturating_add(ask.cost());
-    if count > quota.limit {
+    if ask.cost() > 0 && count > quota.limit {
         let wait = Span::from_micros(current.ends_at.saturating_sub(now.as_micros()));
         let retry = if ask.cost() > quota.limit { Retry::Never } else { Retry::after(wait, now) };
         return (decision(quota, current, Answer::Refuse(retry), now), None);
     }
-    let (at, place) = match quota.anchor {
-        Anchor::Clock => (now.as_micros(), Place::ByInstant),
-        Anchor::FirstHit => {
-            (current.ends_at, Place::Window { closes_at: current.ends_at, opened: !current.open })
-        }
-    };
+    let closes_at = current.closes_at;
+    let place = Place::Window { closes_at, opened: current.count == 0 };
     let receipt = Receipt { charged_at: now, units: ask.cost(), place };
-    let after = Current { count, ..current };
+    let ends_at = if ask.cost() > 0 { closes_at } else { current.ends_at };
+    let after = Current { count, ends_at, ..current };
     let answer = Answer::Admit { delay: Span::ZERO };
-    (decision(quota, after, answer, now), Some((Window { at, count }, receipt)))
+    (decision(quota, after, answer, now), Some((Window { at: closes_at, count }, receipt)))
 }
 
-/// Returns the state to store for one dated after `now`: the same count, in the window of `now`.
+/// Returns the state to store for one that ends after every window of `now`: the same count, in the latest of them.
 pub(crate) fn redate(quota: FixedWindow, state: Window, now: Timestamp) -> Option<Window> {
     let current = current(quota, Some(state), now);
-    let at = match quota.anchor {
-        Anchor::Clock => now.as_micros(),
-        Anchor::FirstHit => current.ends_at,
-    };
-    current.redated.then_some(Window { at, count: state.count })
+    current.redated.then_some(Window { at: current.ends_at, count: state.count })
 }
 
 /// Gives the charge back while the window that holds it lasts.
@@ -70,27 +65,18 @@ pub(crate) fn redate(quota: FixedWindow, state: Window, now: Timestamp) -> Optio
 /// From the first hit, the charge that opened the window is given back only alone: beside others, its instant is
 /// what ends the window, and without it the window would end later.
 pub(crate) fn refund(quota: FixedWindow, state: Window, receipt: &Receipt, now: Timestamp) -> Option<Window> {
-    let current = current(quota, Some(state), now);
-    let count = state.count.checked_sub(receipt.units)?;
-    let holds = match (quota.anchor, receipt.place) {
-        (Anchor::Clock, _) => {
-            let index = |micros| index(micros, quota.window);
-            index(receipt.charged_at.as_micros()) == index(state.at)
-        }
-        (Anchor::FirstHit, Place::Window { closes_at, opened }) => {
-            closes_at == state.at && (!opened || count == 0)
-        }
-        (Anchor::FirstHit, _) => false,
+    let Place::Window { closes_at, opened } = receipt.place else {
+        return None;
     };
-    let ended = quota.anchor == Anchor::FirstHit && count == 0;
-    let at = if ended { now.as_micros() } else { state.at };
-    (holds && current.open && !current.redated).then_some(Window { at, count })
+    let count = state.count.checked_sub(receipt.units)?;
+    let tells = quota.anchor == Anchor::Clock || !opened || count == 0;
+    let holds = closes_at == state.at && state.at > now.as_micros();
+    (holds && tells).then_some(Window { count, ..state })
 }
 
 /// Returns the end of the window that holds the count.
-pub(crate) fn keep_until(quota: FixedWindow, state: Window, now: Timestamp) -> u64 {
-    let current = current(quota, Some(state), now);
-    if current.open { current.ends_at } else { now.as_micros() }
+pub(crate) fn keep_until(state: Window) -> u64 {
+    if state.count == 0 { 0 } else { state.at }
 }
 
 /// Most units admitted in a closed span, from any history.
@@ -121,34 +107,23 @@ pub(crate) fn most_from_idle(quota: FixedWindow, span: Span) -> u128 {
 fn current(quota: FixedWindow, state: Option<Window>, now: Timestamp) -> Current {
     let micros = now.as_micros();
     let window = quota.window.as_micros();
-    match quota.anchor {
+    let latest = match quota.anchor {
         Anchor::Clock => {
-            let this = index(micros, quota.window);
-            let ends_at = this.saturating_add(1).saturating_mul(window);
-            let fresh = Current { count: 0, ends_at, redated: false, open: false };
-            match state {
-                Some(state) if state.at > micros => {
-                    Current { count: state.count, redated: true, open: true, ..fresh }
-                }
-                Some(state) if index(state.at, quota.window) == this => {
-                    Current { count: state.count, open: true, ..fresh }
-                }
-                _ => fresh,
-            }
+            let into = micros.checked_rem(window).unwrap_or(0);
+            micros.saturating_sub(into).saturating_add(window)
         }
-        Anchor::FirstHit => {
-            let latest = micros.saturating_add(window);
-            match state {
-                Some(state) if state.at > micros => Current {
-                    count: state.count,
-                    ends_at: state.at.min(latest),
-                    redated: state.at > latest,
-                    open: true,
-                },
-                _ => Current { count: 0, ends_at: latest, redated: false, open: false },
-            }
-        }
-    }
+        Anchor::FirstHit => micros.saturating_add(window),
+    };
+    // A count of zero is no window: it neither began nor ends at any instant.
+    let Some(state) = state.filter(|state| state.at > micros && state.count > 0) else {
+        return Current { count: 0, ends_at: latest, closes_at: latest, redated: false };
+    };
+    let ends_at = state.at.min(latest);
+    let closes_at = match quota.anchor {
+        Anchor::Clock => latest,
+        Anchor::FirstHit => ends_at,
+    };
+    Current { count: state.count, ends_at, closes_at, redated: state.at > latest }
 }
 
 fn decision(quota: FixedWindow, current: Current, answer: Answer, now: Timestamp) -> Decision {
@@ -161,8 +136,4 @@ fn decision(quota: FixedWindow, current: Current, answer: Answer, now: Timestamp
     };
     let reset_after = if current.count == 0 { Span::ZERO } else { left };
     Decision { answer, limit: quota.limit, remaining, next_unit, reset_after }
-}
-
-fn index(micros: u64, window: Span) -> u64 {
-    micros.checked_div(window.as_micros()).unwrap_or(0)
 }

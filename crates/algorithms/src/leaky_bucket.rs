@@ -9,7 +9,7 @@ use crate::decision::{Answer, Ask, Decision, Place, Receipt, Retry};
 use crate::level::{Level, Mark, flow, whole_at};
 use crate::quota::{LeakyBucket, Rate};
 use crate::time::{Span, Timestamp};
-use crate::token_bucket::Charge;
+use crate::token_bucket::{self, Charge};
 use crate::wide::{div_ceil, mul};
 
 /// The level at an instant, `whole` − `rest`/q units.
@@ -59,24 +59,22 @@ pub(crate) fn refund(quota: LeakyBucket, state: Level, receipt: &Receipt, now: T
 }
 
 /// Returns the instant from which nothing waits or is being served.
-pub(crate) fn keep_until(quota: LeakyBucket, state: Level, now: Timestamp) -> u64 {
-    let backlog = backlog(quota, Some(state), now);
-    now.as_micros().saturating_add(drain(quota.rate, backlog, 0).as_micros())
+pub(crate) fn keep_until(quota: LeakyBucket, state: Level) -> u64 {
+    if state.whole == 0 { 0 } else { state.mark.after(state.whole, quota.rate) }
 }
 
-/// Most units started in a closed span on the microsecond grid, from any history.
+/// Most units started in a closed span on the microsecond grid, from any history, each unit at its own slot.
 ///
 /// Starts lie a period 1/R apart and each on the next whole microsecond, so a closed span of s holds those of
-/// s + 1 grid steps, ⌈R·(s + 1)⌉. Without a queue a start is only ever taken on a whole microsecond, and the next
-/// is ⌈1/R⌉ later: 1 + ⌊s / ⌈1/R⌉⌋.
+/// s + 1 grid steps, ⌈R·(s + 1)⌉, as long as a queue can outlast a step: R ≤ Q. A shorter one runs dry between
+/// two steps and starts what it admits, at once or a step later, as much as arrives in such a span.
 pub(crate) fn most_started_in_closed(quota: LeakyBucket, span: Span) -> u128 {
-    let (p, q) = (u64::from(quota.rate.units()), quota.rate.micros());
-    if quota.queue == 0 {
-        let period = q.div_ceil(p);
-        return u128::from(span.as_micros().checked_div(period).unwrap_or(0)).saturating_add(1);
+    let (p, q) = (u128::from(quota.rate.units()), u128::from(quota.rate.micros()));
+    if p > u128::from(quota.queue).saturating_mul(q) {
+        return token_bucket::most_in_closed(quota.places(), quota.rate, span);
     }
     let steps = u128::from(span.as_micros()).saturating_add(1);
-    steps.saturating_mul(u128::from(p)).div_ceil(u128::from(q))
+    steps.saturating_mul(p).div_ceil(q)
 }
 
 fn backlog(quota: LeakyBucket, state: Option<Level>, now: Timestamp) -> Backlog {
@@ -93,6 +91,9 @@ fn backlog(quota: LeakyBucket, state: Option<Level>, now: Timestamp) -> Backlog 
 
 /// Returns when a request that must be refused now would be admitted.
 fn refusal(quota: LeakyBucket, backlog: Backlog, ask: Ask, now: Timestamp) -> Option<Retry> {
+    if ask.cost() == 0 {
+        return None;
+    }
     let places = quota.places();
     let last = ask.cost().saturating_sub(1);
     let room = places.checked_sub(ask.cost());

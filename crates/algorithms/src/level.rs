@@ -8,7 +8,7 @@
 
 use crate::quota::Rate;
 use crate::time::Timestamp;
-use crate::wide::{div_floor, mul};
+use crate::wide::{div_ceil, div_floor, mul};
 
 /// A whole count, and the instant at which the level was that count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -93,6 +93,11 @@ impl Mark {
         mul(whole, u64::from(per)).checked_sub(u128::from(sub))
     }
 
+    /// Returns the first whole microsecond at which `units` of `rate` have flowed since the mark.
+    pub(crate) fn after(self, units: u32, rate: Rate) -> u64 {
+        div_ceil(self.plus_units(units, rate), u64::from(rate.units()))
+    }
+
     /// Returns the instant in 1/`per` microseconds since the epoch, plus `units` of `rate`.
     pub(crate) fn plus_units(self, units: u32, rate: Rate) -> u128 {
         let (micros, sub) = self.parts(rate.units());
@@ -131,6 +136,9 @@ pub(crate) fn whole_at(now: Timestamp, rest: u64, rate: Rate) -> Mark {
         return Mark::at(now);
     }
     let per = u64::from(rate.units());
+    if per == 1 {
+        return Mark { micros: now.as_micros().saturating_sub(rest), sub: 0, per: 1 };
+    }
     let back = rest.div_ceil(per);
     let sub = mul(back, per).saturating_sub(u128::from(rest));
     let sub = u32::try_from(sub).unwrap_or(0);

@@ -80,14 +80,20 @@ pub(crate) fn refund(
 }
 
 /// Returns the end of the last window in which a count still weighs.
-pub(crate) fn keep_until(quota: SlidingCounter, state: Counter, now: Timestamp) -> u64 {
-    now.as_micros().saturating_add(fresh_in(quota, view(quota, Some(state), now)).as_micros())
+pub(crate) fn keep_until(quota: SlidingCounter, state: Counter) -> u64 {
+    let windows: u64 = match (state.current, state.previous) {
+        (0, 0) => return 0,
+        (0, _) => 1,
+        _ => 2,
+    };
+    index(state.at, quota.window).saturating_add(windows).saturating_mul(quota.window.as_micros())
 }
 
 /// Most units admitted in a closed span on the microsecond grid, from any history or from idle.
 ///
 /// The supremum over real instants is L + ⌈L·s/W⌉. On a grid the last step before the boundary costs a step: with
-/// s − 1 = m·W + r it is L + m·L + ⌈L·r/W⌉, and L in a single instant.
+/// s − 1 = m·W + r it is L + m·L + ⌈L·r/W⌉, and L in a single instant. That is reached while L < W, less than a unit
+/// a microsecond, or s ≤ W + 1; beyond, where several units are due between two steps, it is an upper bound.
 pub(crate) fn most_in_closed(quota: SlidingCounter, span: Span) -> u128 {
     let limit = u128::from(quota.limit);
     let window = quota.window.as_micros();

@@ -21,64 +21,84 @@ pub struct Stamp {
 }
 
 /// The admitted charges of one key, oldest first.
+///
+/// On the heap as a whole: a log is rare beside the other states, and they all share the room of the largest.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
-pub struct Log {
+pub struct Log(Box<Held>);
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+struct Held {
     stamps: VecDeque<Stamp>,
     total: u64,
 }
 
 impl Log {
-    /// Builds a log from its stamps, oldest first; one out of order is taken as no older than those before it.
+    /// Builds a log from its stamps, oldest first; one out of order is taken as no older than those before it, and
+    /// one of no units is left out.
     pub fn from_stamps(stamps: impl IntoIterator<Item = Stamp>) -> Self {
         let mut log = Self::default();
         for stamp in stamps {
-            log.push(stamp);
+            log.0.push(stamp);
         }
         log
     }
 
     /// Returns the stamps, oldest first.
     pub fn stamps(&self) -> impl ExactSizeIterator<Item = &Stamp> {
-        self.stamps.iter()
+        self.0.stamps.iter()
     }
 
     /// Returns the number of stamps.
     pub fn len(&self) -> usize {
-        self.stamps.len()
+        self.0.stamps.len()
     }
 
     /// Returns whether the log holds no stamp.
     pub fn is_empty(&self) -> bool {
-        self.stamps.is_empty()
+        self.0.stamps.is_empty()
     }
 
     /// Returns the bytes the log keeps on the heap.
     pub fn heap_bytes(&self) -> usize {
-        self.stamps.capacity().saturating_mul(size_of::<Stamp>())
+        self.0.stamps.capacity().saturating_mul(size_of::<Stamp>()).saturating_add(size_of::<Held>())
     }
 
     /// Carries out an edit that a decision on this log returned.
     pub fn apply(&mut self, edit: &LogEdit) {
         if let Some(now) = edit.redate {
-            self.redate(now);
+            self.0.redate(now);
         }
         for _ in 0..edit.forget {
-            if let Some(gone) = self.stamps.pop_front() {
-                self.total = self.total.saturating_sub(u64::from(gone.units));
+            if let Some(gone) = self.0.stamps.pop_front() {
+                self.0.total = self.0.total.saturating_sub(u64::from(gone.units));
             }
         }
         match edit.then {
             Then::Nothing => {}
-            Then::Push(stamp) => self.push(stamp),
-            Then::Take(stamp) => self.take(stamp),
+            Then::Push(stamp) => self.0.push(stamp),
+            Then::Take(stamp) => self.0.take(stamp),
         }
     }
 
+    fn newest(&self) -> Option<u64> {
+        self.0.stamps.back().map(|last| last.at)
+    }
+}
+
+impl Held {
     fn push(&mut self, stamp: Stamp) {
-        self.total = self.total.saturating_add(u64::from(stamp.units));
         match self.stamps.back_mut() {
-            Some(last) if last.at >= stamp.at => last.units = last.units.saturating_add(stamp.units),
-            _ => self.stamps.push_back(stamp),
+            _ if stamp.units == 0 => {}
+            Some(last) if last.at >= stamp.at => {
+                // The total follows what the stamp takes in: units that no stamp holds would never leave.
+                let units = last.units.saturating_add(stamp.units);
+                self.total = self.total.saturating_add(u64::from(units.saturating_sub(last.units)));
+                last.units = units;
+            }
+            _ => {
+                self.total = self.total.saturating_add(u64::from(stamp.units));
+                self.stamps.push_back(stamp);
+            }
         }
     }
 
@@ -101,12 +121,10 @@ impl Log {
         let mut moved = 0_u32;
         while let Some(last) = self.stamps.back().copied().filter(|last| last.at > now) {
             self.stamps.pop_back();
+            self.total = self.total.saturating_sub(u64::from(last.units));
             moved = moved.saturating_add(last.units);
         }
-        if moved > 0 {
-            self.total = self.total.saturating_sub(u64::from(moved));
-            self.push(Stamp { at: now, units: moved });
-        }
+        self.push(Stamp { at: now, units: moved });
     }
 }
 
@@ -151,7 +169,7 @@ pub(crate) fn decide(
 ) -> (Decision, Option<(LogEdit, Receipt)>) {
     let view = view(quota, log, now);
     let used = view.used.saturating_add(u64::from(ask.cost()));
-    if used > u64::from(quota.limit) {
+    if ask.cost() > 0 && used > u64::from(quota.limit) {
         let retry = if ask.cost() > quota.limit {
             Retry::Never
         } else {
@@ -177,7 +195,7 @@ pub(crate) fn decide(
 
 /// Returns the edit that re-dates stamps after `now`.
 pub(crate) fn redate(log: &Log, now: Timestamp) -> Option<LogEdit> {
-    let late = log.stamps.back().is_some_and(|last| last.at > now.as_micros());
+    let late = log.newest().is_some_and(|newest| newest > now.as_micros());
     late.then_some(LogEdit { redate: Some(now.as_micros()), forget: 0, then: Then::Nothing })
 }
 
@@ -188,9 +206,8 @@ pub(crate) fn refund(receipt: &Receipt) -> LogEdit {
 }
 
 /// Returns the instant at which the newest stamp leaves.
-pub(crate) fn keep_until(quota: SlidingLog, log: &Log, now: Timestamp) -> u64 {
-    let newest = log.stamps.back().map(|last| last.at.min(now.as_micros()));
-    newest.map_or(now.as_micros(), |newest| newest.saturating_add(quota.window.as_micros()))
+pub(crate) fn keep_until(quota: SlidingLog, log: &Log) -> u64 {
+    log.newest().map_or(0, |newest| newest.saturating_add(quota.window.as_micros()))
 }
 
 /// Most units admitted in a closed span, from any history or from idle: L·(⌊s/W⌋ + 1).
@@ -203,10 +220,10 @@ fn view(quota: SlidingLog, log: Option<&Log>, now: Timestamp) -> View {
     let Some(log) = log else {
         return View { redated: false, forget: 0, used: 0 };
     };
-    let redated = log.stamps.back().is_some_and(|last| last.at > now.as_micros());
+    let redated = log.newest().is_some_and(|newest| newest > now.as_micros());
     let window = quota.window.as_micros();
-    let (mut forget, mut used) = (0_usize, log.total);
-    for stamp in &log.stamps {
+    let (mut forget, mut used) = (0_usize, log.0.total);
+    for stamp in log.stamps() {
         if stamp.at.saturating_add(window) > now.as_micros() {
             break;
         }
@@ -219,7 +236,7 @@ fn view(quota: SlidingLog, log: Option<&Log>, now: Timestamp) -> View {
 /// Returns how long until enough stamps have left for `cost` units.
 fn wait(quota: SlidingLog, log: Option<&Log>, view: View, cost: u32, now: Timestamp) -> Span {
     let mut over = view.used.saturating_add(u64::from(cost)).saturating_sub(u64::from(quota.limit));
-    let stamps = log.into_iter().flat_map(|log| log.stamps.iter().skip(view.forget));
+    let stamps = log.into_iter().flat_map(|log| log.stamps().skip(view.forget));
     for stamp in stamps {
         over = over.saturating_sub(u64::from(stamp.units));
         if over == 0 {
@@ -238,7 +255,7 @@ fn decision(quota: SlidingLog, log: Option<&Log>, view: View, answer: Answer, no
         (_, 0) => wait(quota, log, view, 1, now),
         _ => Span::ZERO,
     };
-    let newest = log.and_then(|log| log.stamps.back()).map(|last| last.at.min(now.as_micros()));
+    let newest = log.and_then(Log::newest).map(|newest| newest.min(now.as_micros()));
     let reset_after = match newest {
         Some(newest) if view.used > 0 => {
             let leaves = newest.saturating_add(quota.window.as_micros());

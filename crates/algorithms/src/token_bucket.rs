@@ -4,6 +4,7 @@
 //! span it admits B plus what flowed in: B + ⌊R·s⌋ over a closed span s (`oracle`, attacks 4.1). To promise at
 //! most L in any window W, choose B + ⌈R·W⌉ − 1 ≤ L: a bucket of 4 with one per 10 s lets 6 through in some 30 s.
 
+use crate::bounds::LongRun;
 use crate::decision::{Answer, Ask, Decision, Place, Receipt, Retry};
 use crate::level::{Level, Mark, flow, split, whole_at};
 use crate::quota::{Rate, TokenBucket};
@@ -70,16 +71,49 @@ pub(crate) fn refund(quota: TokenBucket, state: Level, receipt: &Receipt, now: T
 }
 
 /// Returns the instant from which the bucket is full.
-pub(crate) fn keep_until(quota: TokenBucket, state: Level, now: Timestamp) -> u64 {
-    let credit = credit(quota, Some(state), now);
-    now.as_micros().saturating_add(wait(quota.refill, credit, quota.capacity).as_micros())
+pub(crate) fn keep_until(quota: TokenBucket, state: Level) -> u64 {
+    match quota.capacity.saturating_sub(state.whole) {
+        0 => 0,
+        missing => state.mark.after(missing, quota.refill),
+    }
 }
 
-/// Most units admitted in a closed span, from any history: B + ⌊R·s⌋.
+/// Most units admitted in a closed span on the microsecond grid, from any history or from idle.
+///
+/// B + ⌊R·s⌋, as long as a step brings at most B − 1: what is left after whole units are taken, less than one, then
+/// still fits beside it. A faster refill spills over the brim between two steps. Then a step brings B − 1 units and
+/// φ = R − (B − 1), and one more unit every ⌈1/φ⌉ steps: B + (B − 1)·s + ⌊s / ⌈1/φ⌉⌋.
 pub(crate) fn most_in_closed(capacity: u32, rate: Rate, span: Span) -> u128 {
-    let flowed = mul(span.as_micros(), u64::from(rate.units()));
-    let flowed = flowed.checked_div(u128::from(rate.micros())).unwrap_or(0);
-    flowed.saturating_add(u128::from(capacity))
+    let (capacity, steps) = (u128::from(capacity), u128::from(span.as_micros()));
+    let flowed = match spill(capacity, rate) {
+        None => {
+            let flowed = mul(span.as_micros(), u64::from(rate.units()));
+            flowed.checked_div(u128::from(rate.micros())).unwrap_or(0)
+        }
+        Some(period) => {
+            let more = steps.checked_div(period).unwrap_or(0);
+            steps.saturating_mul(capacity.saturating_sub(1)).saturating_add(more)
+        }
+    };
+    flowed.saturating_add(capacity)
+}
+
+/// Returns the rate that a client who asks at every microsecond gets: the refill, less what spills over the brim.
+pub(crate) fn long_run(capacity: u32, rate: Rate) -> LongRun {
+    let refill = LongRun { units: rate.units(), micros: rate.micros() };
+    let Some(period) = spill(u128::from(capacity), rate) else { return refill };
+    let units = period.saturating_mul(u128::from(capacity.saturating_sub(1))).saturating_add(1);
+    match (u32::try_from(units), u64::try_from(period)) {
+        (Ok(units), Ok(micros)) => LongRun { units, micros },
+        _ => refill,
+    }
+}
+
+/// Returns ⌈1/φ⌉ where a microsecond brings B − 1 + φ units with φ > 0, `None` where it brings no more than B − 1.
+fn spill(capacity: u128, rate: Rate) -> Option<u128> {
+    let held = capacity.saturating_sub(1).saturating_mul(u128::from(rate.micros()));
+    let over = u128::from(rate.units()).checked_sub(held).filter(|over| *over > 0)?;
+    Some(u128::from(rate.micros()).div_ceil(over))
 }
 
 fn credit(quota: TokenBucket, state: Option<Level>, now: Timestamp) -> Credit {
