@@ -30,7 +30,7 @@ pub(crate) fn load(text: &str, report: &mut Report) -> Option<Node> {
     while let Some(event) = parser.next_event() {
         match event {
             Err(error) => {
-                explain(&error, text, report);
+                explain(&error, text, builder.frames.last().map(|frame| frame.node.place), report);
                 return None;
             }
             Ok((event, span)) => builder.event(event, span, report)?,
@@ -210,31 +210,33 @@ fn refuse_tag(is_tagged: bool, at: Place, report: &mut Report) {
     }
 }
 
-/// Says what a syntax error usually means.
-fn explain(error: &ScanError, text: &str, report: &mut Report) {
+/// Says what a syntax error usually means. `open` is where the innermost open collection begins.
+fn explain(error: &ScanError, text: &str, open: Option<Place>, report: &mut Report) {
     let info = error.info();
     let at = place(*error.marker());
     let line =
         error.marker().line().checked_sub(1).and_then(|index| text.lines().nth(index)).unwrap_or_default();
     let indent = line.len().saturating_sub(line.trim_start().len());
     let tab = line.get(..indent).is_some_and(|blank| blank.contains('\t'));
-    if tab || info.contains("tab") {
-        report.add(at, "a tab where YAML wants spaces", "indent with spaces only");
+    let (message, remedy) = if tab || info.contains("tab") {
+        ("a tab where YAML wants spaces".to_owned(), "indent with spaces only")
     } else if info.contains("mapping values are not allowed") {
-        report.add(
-            at,
-            "a colon inside a text that stands without quotes",
-            "put the whole text in double quotes",
-        );
-    } else if info.contains("unexpected end of stream") {
-        report.add(at, "a quote is opened and never closed", "close it");
+        let remedy = "put the whole text in double quotes, or indent this line like its neighbours";
+        ("a colon inside a text that stands without quotes".to_owned(), remedy)
+    } else if info.contains("quoted scalar") && !info.contains("escape") && !info.contains("hexadecimal") {
+        (
+            "a quoted text does not end where it should".to_owned(),
+            "close the quote; inside one, write \\\" for a quote",
+        )
+    } else if let (true, Some(open)) = (info.contains("flow"), open) {
+        (
+            format!("the bracket that opens at {open} is not closed"),
+            "close it, with commas between its members",
+        )
     } else if info.contains("recursion limit") {
-        report.add(at, "nested too deep", "a policy needs eight levels");
+        ("nested too deep".to_owned(), "a policy needs eight levels")
     } else {
-        report.add(
-            at,
-            format!("this is not YAML: {info}"),
-            "look at the indentation, brackets and quotes around here",
-        );
-    }
+        (format!("this is not YAML: {info}"), "look at the indentation, brackets and quotes around here")
+    };
+    report.add(at, message, remedy);
 }

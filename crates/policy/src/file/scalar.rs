@@ -19,11 +19,12 @@ impl Node {
             return None;
         };
         if *plain && is_trap(text) {
-            let message = if super::is_null(text) {
-                format!("{what} is empty")
-            } else {
-                format!("{what} is {text} without quotes, which YAML readers take for something else")
-            };
+            if super::is_null(text) {
+                report.add(self.place, format!("{what} is empty"), "write at least a word");
+                return None;
+            }
+            let message =
+                format!("{what} is {text} without quotes, which YAML readers take for something else");
             report.add(self.place, message, format!("write \"{text}\" in quotes, if that is meant"));
             return None;
         }

@@ -107,6 +107,13 @@ impl Key {
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().map(|part| part.name.as_str())
     }
+
+    /// Returns the names of what is read, a `first_of` by its alternatives: ready-made keys go by these.
+    pub fn sources(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        self.parts.iter().for_each(|part| part.sources(&mut names));
+        names
+    }
 }
 
 impl fmt::Display for Key {
@@ -123,6 +130,14 @@ impl fmt::Display for Key {
 }
 
 impl Part {
+    fn sources<'a>(&'a self, names: &mut Vec<&'a str>) {
+        match &self.from {
+            From::Global => {}
+            From::One(_) => names.push(&self.name),
+            From::FirstOf(parts) => parts.iter().for_each(|part| part.sources(names)),
+        }
+    }
+
     fn needs_body(&self) -> bool {
         match &self.from {
             From::Global => false,

@@ -52,7 +52,8 @@ fn decode(text: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(decoded.into_owned()))
 }
 
-/// Finds a cookie, across all `Cookie` lines. Quotes around a value are not part of it.
+/// Finds a cookie, across all `Cookie` lines. Quotes around a value are not part of it, and one that decodes is
+/// decoded, since some servers do: a spelling must not be a fresh key.
 pub(super) fn cookie<'a>(name: &str, headers: &'a HeaderMap) -> Result<Option<Cow<'a, str>>, Unread> {
     let mut found = None;
     for line in headers.get_all(http::header::COOKIE) {
@@ -65,8 +66,12 @@ pub(super) fn cookie<'a>(name: &str, headers: &'a HeaderMap) -> Result<Option<Co
             if given.trim_end() != name || found.is_some() {
                 return Err(REPEATED);
             }
-            found = Some(Cow::Borrowed(value.trim().trim_matches('"')));
+            found = Some(unescape(value.trim().trim_matches('"')));
         }
     }
     Ok(found)
+}
+
+fn unescape(value: &str) -> Cow<'_, str> {
+    percent_decode_str(value).decode_utf8().unwrap_or(Cow::Borrowed(value))
 }

@@ -113,7 +113,8 @@ impl Table {
         let name = node.text("a key", report)?;
         let found = self.parts.iter().find(|part| part.name == name);
         if found.is_none() && !self.broken.iter().any(|broken| broken == name) {
-            let names = self.parts.iter().map(|part| part.name.as_str());
+            let broken = self.broken.iter().map(String::as_str);
+            let names = self.parts.iter().map(|part| part.name.as_str()).chain(broken);
             let remedy = match nearest(name, names) {
                 Some(near) => format!("did you mean \"{near}\"?"),
                 None => "declare it under `keys`".to_owned(),

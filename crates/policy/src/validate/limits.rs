@@ -109,40 +109,79 @@ fn quota(fields: &mut Fields<'_>, report: &mut Report) -> Option<Quota> {
 
 fn algorithm(name: &'static str, node: &Node, report: &mut Report) -> Option<Quota> {
     let mut fields = Fields::open(node, name, report)?;
-    let built = match name {
+    let quota = match name {
         "fixed_window" => {
-            let (limit, window) = (number(&mut fields, "limit", report), window(&mut fields, report));
             let anchor = anchor(&mut fields, report);
-            limit
-                .zip(window)
-                .zip(anchor)
-                .map(|((limit, window), anchor)| Quota::fixed_window(limit, window, anchor))
+            let build = |limit, window| Quota::fixed_window(limit, window, anchor.unwrap_or(Anchor::Clock));
+            let quota = windowed(&mut fields, name, build, report);
+            anchor.and(quota)
         }
-        "sliding_log" | "sliding_counter" => {
-            let (limit, window) = (number(&mut fields, "limit", report), window(&mut fields, report));
-            let build = if name == "sliding_log" { Quota::sliding_log } else { Quota::sliding_counter };
-            limit.zip(window).map(|(limit, window)| build(limit, window))
-        }
+        "sliding_log" => windowed(&mut fields, name, Quota::sliding_log, report),
+        "sliding_counter" => windowed(&mut fields, name, Quota::sliding_counter, report),
         "token_bucket" => {
-            let (capacity, refill) =
-                (number(&mut fields, "capacity", report), rate(&mut fields, "refill", report));
-            capacity.zip(refill).map(|(capacity, refill)| Quota::token_bucket(capacity, refill?))
+            let build = |capacity, refill| Quota::token_bucket(capacity, refill);
+            paced(&mut fields, Paced { name, units: "capacity", rate: "refill" }, build, report)
         }
         _ => {
-            let (rate, queue) = (rate(&mut fields, "rate", report), number(&mut fields, "queue", report));
-            rate.zip(queue).map(|(rate, queue)| Quota::leaky_bucket(rate?, queue))
+            let build = |queue, rate| Quota::leaky_bucket(rate, queue);
+            paced(&mut fields, Paced { name, units: "queue", rate: "rate" }, build, report)
         }
     };
-    if let Some(Err(error)) = &built {
-        let field = match error.field() {
-            "rate" | "period" if name == "token_bucket" => "refill",
-            "period" => "rate",
-            field => field,
-        };
+    fields.finish(&[], report);
+    quota
+}
+
+/// A number that fits wherever one is needed: each number is tried beside it, so that every misfit is reported.
+const FITS: u64 = 1;
+const FITTING_WINDOW: Span = Span::from_secs(60);
+
+/// Reads `limit` and `window`.
+fn windowed(
+    fields: &mut Fields<'_>,
+    name: &'static str,
+    build: impl Fn(u64, Span) -> Result<Quota, QuotaError>,
+    report: &mut Report,
+) -> Option<Quota> {
+    let (limit, window) = (number(fields, "limit", report), window(fields, report));
+    let limit = limit.filter(|limit| fits(build(*limit, FITTING_WINDOW), fields, (name, "limit"), report));
+    let window = window.filter(|window| fits(build(FITS, *window), fields, (name, "window"), report));
+    build(limit?, window?).ok()
+}
+
+/// The fields of an algorithm with a rate.
+#[derive(Clone, Copy)]
+struct Paced {
+    name: &'static str,
+    units: &'static str,
+    rate: &'static str,
+}
+
+/// Reads a number of units and a rate.
+fn paced(
+    fields: &mut Fields<'_>,
+    paced: Paced,
+    build: impl Fn(u64, Rate) -> Result<Quota, QuotaError>,
+    report: &mut Report,
+) -> Option<Quota> {
+    let units = number(fields, paced.units, report);
+    let rate = rate(fields, paced.rate, report);
+    let rate = rate.filter(|rate| fits(rate.clone(), fields, (paced.name, paced.rate), report));
+    let fitting = Rate::new(FITS, FITTING_WINDOW).ok()?;
+    let units = units.filter(|units| fits(build(*units, fitting), fields, (paced.name, paced.units), report));
+    build(units?, rate?.ok()?).ok()
+}
+
+/// Reports a number outside the domain at its field.
+fn fits<T>(
+    built: Result<T, QuotaError>,
+    fields: &Fields<'_>,
+    (name, field): (&str, &str),
+    report: &mut Report,
+) -> bool {
+    if let Err(error) = &built {
         report.add(fields.place_of(field), format!("{name}: {error}"), "");
     }
-    fields.finish(&[], report);
-    built?.ok()
+    built.is_ok()
 }
 
 fn number(fields: &mut Fields<'_>, name: &'static str, report: &mut Report) -> Option<u64> {

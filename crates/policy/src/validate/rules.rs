@@ -67,18 +67,16 @@ fn rule<'n>(
     }
     let class = class(&mut fields, report);
     let match_node = fields.need("match", "{ method: POST, path: /otp/verify }", report);
-    let loose = class.unwrap_or(Class::Api).is_guarded();
-    let matches = match_node.map(|node| matches::read(node, loose, report)).unwrap_or_default();
-    if matches.is_empty() && match_node.is_some_and(|node| crate::file::one_or_more(node).is_empty()) {
+    let matches = match_node.map(|node| matches::read(node, class.is_guarded(), report)).unwrap_or_default();
+    if match_node.is_some_and(|node| crate::file::one_or_more(node).is_empty()) {
         report.add(
             fields.place_of("match"),
             "match is an empty list, which matches nothing",
             "name a method, path or host",
         );
     }
-    let body = body(&mut fields, Head { name: name.unwrap_or("?"), class: class? }, context, report);
+    let mut placed = body(&mut fields, Head { name: name.unwrap_or("?"), class }, context, report);
     fields.finish(&LATER, report);
-    let mut placed = body?;
     // A rule whose matches could not be read must not look like one that matches everything.
     if matches.is_empty() || name.is_none() {
         return None;
@@ -90,8 +88,8 @@ fn rule<'n>(
 
 fn read_fallback(node: &Node, context: &Context<'_>, report: &mut Report) -> Option<PlacedRule> {
     let mut fields = Fields::open(node, FALLBACK, report)?;
-    let class = class(&mut fields, report)?;
-    let body = body(&mut fields, Head { name: FALLBACK, class }, context, report);
+    let class = class(&mut fields, report);
+    let placed = body(&mut fields, Head { name: FALLBACK, class }, context, report);
     for key in ["match", "name"] {
         if let Some(entry) = fields.entry(key) {
             report.add(
@@ -102,7 +100,6 @@ fn read_fallback(node: &Node, context: &Context<'_>, report: &mut Report) -> Opt
         }
     }
     fields.finish(&LATER, report);
-    let placed = body?;
     check_path_keys(&placed, report);
     Some(placed)
 }
@@ -134,11 +131,10 @@ fn check_rule_name<'n>(
     }
 }
 
-fn class(fields: &mut Fields<'_>, report: &mut Report) -> Option<Class> {
-    match fields.get("class") {
-        None => Some(Class::Api),
-        Some(node) => node.choice("class", &Class::ALL.map(|(class, name)| (class, name)), report),
-    }
+/// Returns the class; one that is not known is read on as `api`, which asks the least.
+fn class(fields: &mut Fields<'_>, report: &mut Report) -> Class {
+    let said = fields.get("class").and_then(|node| node.choice("class", &Class::ALL, report));
+    said.unwrap_or(Class::Api)
 }
 
 /// What is known of a rule before its body is read.
@@ -149,12 +145,7 @@ struct Head<'a> {
 }
 
 /// Reads everything but name, class and match.
-fn body(
-    fields: &mut Fields<'_>,
-    head: Head<'_>,
-    context: &Context<'_>,
-    report: &mut Report,
-) -> Option<PlacedRule> {
+fn body(fields: &mut Fields<'_>, head: Head<'_>, context: &Context<'_>, report: &mut Report) -> PlacedRule {
     let except = fields.get("except").map(|node| matches::except(node, report)).unwrap_or_default();
     let guesses = fields.get("guesses").and_then(|node| guesses(node, context.codes, report));
     let on_missing_key = missing_key(fields, head.class, report);
@@ -171,7 +162,7 @@ fn body(
         items.iter().filter_map(|item| limits::read(item, head.name, mode, context.keys, report)).collect();
     check_limit_names(&limits, report);
     let places = limits.iter().map(|placed| (placed.place, placed.key_place)).collect();
-    Some(PlacedRule {
+    PlacedRule {
         rule: Rule {
             name: head.name.to_owned(),
             class: head.class,
@@ -180,12 +171,12 @@ fn body(
             limits: limits.into_iter().map(|placed| placed.limit).collect(),
             guesses,
             on_missing_key,
-            on_store_failure: on_store_failure?,
+            on_store_failure,
             client_sees,
             mode,
         },
         limits: places,
-    })
+    }
 }
 
 fn missing_key(fields: &mut Fields<'_>, class: Class, report: &mut Report) -> OnMissingKey {
@@ -196,19 +187,19 @@ fn missing_key(fields: &mut Fields<'_>, class: Class, report: &mut Report) -> On
 }
 
 /// A guarded endpoint has to say what a dead store means: no answer is right for all of them.
-fn store_failure(fields: &mut Fields<'_>, head: Head<'_>, report: &mut Report) -> Option<OnStoreFailure> {
+fn store_failure(fields: &mut Fields<'_>, head: Head<'_>, report: &mut Report) -> OnStoreFailure {
     const WORDS: [(OnStoreFailure, &str); 3] =
         [(OnStoreFailure::Deny, "deny"), (OnStoreFailure::Allow, "allow"), (OnStoreFailure::Local, "local")];
     let Some(node) = fields.get("on_store_failure") else {
         if !head.class.is_guarded() {
-            return Some(OnStoreFailure::Allow);
+            return OnStoreFailure::Allow;
         }
         let message = format!("the rule {} does not say what happens when the store fails", head.name);
         let remedy = "write `on_store_failure: deny`, allow or local; a rule of its class has to choose";
         report.add(fields.place(), message, remedy);
-        return None;
+        return OnStoreFailure::Deny;
     };
-    node.choice("on_store_failure", &WORDS, report)
+    node.choice("on_store_failure", &WORDS, report).unwrap_or(OnStoreFailure::Deny)
 }
 
 fn client_sees(fields: &mut Fields<'_>, class: Class, report: &mut Report) -> ClientSees {

@@ -23,6 +23,11 @@ fn trust(node: &Node, report: &mut Report) -> Option<Trust> {
     if matches!(node.value, Value::List(_)) {
         return Some(Trust::Networks(networks(node, false, report)));
     }
+    if let Some(given) = node.scalar() {
+        let remedy = format!("write [{given}], or {{ hops: 1 }}");
+        report.add(node.place, "trusted_proxies has to be a list of networks, or a mapping", remedy);
+        return None;
+    }
     let mut fields = Fields::open(node, "trusted_proxies", report)?;
     let hops = fields.entry("hops");
     let nets = fields.entry("networks");
