@@ -1,4 +1,6 @@
 //! Tidegate's network faces: gateway, decision API, health.
 
+pub mod api;
+pub mod health;
 pub mod net;
 pub mod proxy;

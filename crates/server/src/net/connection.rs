@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::header::{CONNECTION, HeaderValue};
-use http::{Request, Response, Version};
+use http::{Request, Response, StatusCode, Version};
 use http_body::Body;
 use http_body_util::{Either, Full};
 use hyper::body::Incoming;
@@ -25,6 +25,7 @@ use tower_service::Service;
 use super::activity::{Activity, Tracked};
 use super::admit::{self, Refusal};
 use super::framing::{Findings, Watched};
+use super::linger::Lingering;
 use super::listener::Accepted;
 use super::options::{ProxyProtocol, RequestLimits, ServeOptions};
 use super::peer::PeerInfo;
@@ -147,15 +148,15 @@ impl Connector {
         let activity = Arc::clone(&context.activity);
         if http2 {
             let handler =
-                service_fn(move |request| Arc::clone(&context).handle(service.clone(), request, true));
+                service_fn(move |request| Arc::clone(&context).handle(service.clone(), request, None));
             let connection = self.http2.serve_connection(TokioIo::new(stream), handler);
             return self.drive(connection, http2::Connection::graceful_shutdown, &activity).await;
         }
         let findings = Findings::new();
-        let stream = Watched::new(stream, Arc::clone(&findings));
+        let stream = Lingering::new(Watched::new(stream, Arc::clone(&findings)), Arc::clone(&findings));
         let handler = service_fn(move |request| {
-            let sound = findings.next_is_sound();
-            Arc::clone(&context).handle(service.clone(), request, sound)
+            let findings = Arc::clone(&findings);
+            Arc::clone(&context).handle(service.clone(), request, Some(findings))
         });
         let connection = self.http1.serve_connection(TokioIo::new(stream), handler).with_upgrades();
         self.drive(connection, http1::UpgradeableConnection::graceful_shutdown, &activity).await
@@ -245,24 +246,32 @@ impl Context {
         self: Arc<Self>,
         mut service: S,
         mut request: Request<Incoming>,
-        sound: bool,
+        findings: Option<Arc<Findings>>,
     ) -> Result<Response<Tracked<Either<B, Full<Bytes>>>>, Infallible>
     where
         S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>,
     {
         let under_way = self.activity.begin();
         let version = request.version();
+        let sound = findings.as_ref().is_none_or(|findings| findings.next_is_sound());
         let admitted =
             if sound { admit::admit(&mut request, &self.limits) } else { Err(admit::UNSOUND_FRAMING) };
-        let response = match admitted {
-            Err(refusal) => refuse(refusal, version).map(Either::Right),
-            Ok(()) => {
-                request.extensions_mut().insert(self.info);
-                request.extensions_mut().insert(self.tunnels.clone());
-                std::future::poll_fn(|cx| service.poll_ready(cx)).await?;
-                service.call(request).await?.map(Either::Left)
+        let response = if let Err(refusal) = admitted {
+            if let Some(findings) = &findings {
+                findings.refused();
             }
+            refuse(refusal, version).map(Either::Right)
+        } else {
+            request.extensions_mut().insert(self.info);
+            request.extensions_mut().insert(self.tunnels.clone());
+            std::future::poll_fn(|cx| service.poll_ready(cx)).await?;
+            service.call(request).await?.map(Either::Left)
         };
+        if response.status() == StatusCode::SWITCHING_PROTOCOLS
+            && let Some(findings) = &findings
+        {
+            findings.became_tunnel();
+        }
         Ok(response.map(|body| Tracked::new(body, under_way)))
     }
 }
@@ -285,8 +294,7 @@ fn http1_builder(options: &ServeOptions) -> http1::Builder {
         .max_header_size(header)
         .max_headers(options.request.max_headers)
         // A header of exactly the limit must fit with some of its body behind it.
-        .max_buf_size(header + SMALLEST_BUFFER)
-        .pipeline_flush(true);
+        .max_buf_size(header + SMALLEST_BUFFER);
     builder
 }
 

@@ -10,7 +10,7 @@
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
@@ -28,16 +28,48 @@ pub(crate) struct Findings {
     first_faulty: AtomicU64,
     /// The number of the next request to be handled.
     next: AtomicU64,
+    /// How many whole headers have passed.
+    seen: AtomicU64,
+    /// True between requests, when nothing more of one is expected.
+    between: AtomicBool,
+    /// True once a request was refused for what it is; what follows it is not read.
+    refused: AtomicBool,
+    /// True once the connection has become a tunnel, and is no longer our business.
+    tunnel: AtomicBool,
 }
 
 impl Findings {
     pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self { first_faulty: AtomicU64::new(NONE), next: AtomicU64::new(0) })
+        Arc::new(Self {
+            first_faulty: AtomicU64::new(NONE),
+            next: AtomicU64::new(0),
+            seen: AtomicU64::new(0),
+            between: AtomicBool::new(true),
+            refused: AtomicBool::new(false),
+            tunnel: AtomicBool::new(false),
+        })
     }
 
     /// Tells whether the next request is sound; to be asked exactly once for each.
     pub(crate) fn next_is_sound(&self) -> bool {
         self.next.fetch_add(1, Ordering::Relaxed) < self.first_faulty.load(Ordering::Acquire)
+    }
+
+    /// Notes that a request was refused and the connection is to end.
+    pub(crate) fn refused(&self) {
+        self.refused.store(true, Ordering::Release);
+    }
+
+    /// Notes that the connection has left HTTP.
+    pub(crate) fn became_tunnel(&self) {
+        self.tunnel.store(true, Ordering::Release);
+    }
+
+    /// Tells whether the connection can be closed without the client still being busy sending.
+    pub(crate) fn at_rest(&self) -> bool {
+        let all_handled = self.seen.load(Ordering::Acquire) == self.next.load(Ordering::Acquire);
+        let between = self.between.load(Ordering::Acquire) && !self.refused.load(Ordering::Acquire);
+        self.tunnel.load(Ordering::Acquire) || (between && all_handled)
     }
 }
 
@@ -69,6 +101,16 @@ impl Watcher {
     fn new(findings: Arc<Findings>) -> Self {
         let line = Vec::with_capacity(KEPT);
         Self { place: Place::RequestLine, line, length: None, chunked: false, number: 0, findings }
+    }
+
+    fn watch(&mut self, bytes: &[u8]) {
+        if bytes.is_empty() || self.findings.tunnel.load(Ordering::Relaxed) {
+            return;
+        }
+        self.see(bytes);
+        self.findings.seen.store(self.number, Ordering::Release);
+        let between = self.place == Place::RequestLine && self.line.is_empty();
+        self.findings.between.store(between, Ordering::Release);
     }
 
     fn see(&mut self, mut bytes: &[u8]) {
@@ -118,15 +160,14 @@ impl Watcher {
 
     fn end_line(&mut self, line: &[u8]) {
         match self.place {
-            // Empty lines before a request line are skipped, as hyper does.
-            Place::RequestLine if line.is_empty() => {}
+            // Empty lines before a request line are skipped, as hyper does; one ends each chunk.
+            Place::RequestLine | Place::ChunkSize if line.is_empty() => {}
             Place::RequestLine => {
                 (self.length, self.chunked) = (None, false);
                 self.place = Place::Header;
             }
             Place::Header if line.is_empty() => self.end_header(),
             Place::Header => self.header(line),
-            Place::ChunkSize if line.is_empty() => {}
             Place::ChunkSize => self.place = chunk(line),
             Place::Trailer if line.is_empty() => self.place = Place::RequestLine,
             Place::Trailer | Place::Fixed(_) | Place::Chunk(_) | Place::Lost => {}
@@ -205,7 +246,7 @@ impl<T: AsyncRead> AsyncRead for Watched<T> {
         let this = self.project();
         let before = buf.filled().len();
         let poll = this.inner.poll_read(cx, buf);
-        this.watcher.see(&buf.filled()[before..]);
+        this.watcher.watch(&buf.filled()[before..]);
         poll
     }
 }

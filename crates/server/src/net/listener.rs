@@ -60,6 +60,25 @@ impl Listener {
     }
 }
 
+impl Listener {
+    /// Closes the socket and returns the connections still in the kernel's backlog, as far as there is room for them.
+    pub(crate) fn close(self) -> Vec<Accepted> {
+        let mut waiting = Vec::new();
+        // Asked of the kernel itself: the runtime may not have been told of them yet.
+        let Ok(socket) = self.socket.into_std() else {
+            return waiting;
+        };
+        while let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
+            let Ok((stream, peer)) = socket.accept() else {
+                break;
+            };
+            let stream = stream.set_nonblocking(true).and_then(|()| TcpStream::from_std(stream));
+            waiting.extend(stream.map(|stream| Accepted { stream, peer, permit: Arc::new(permit) }));
+        }
+        waiting
+    }
+}
+
 /// Tells whether an error concerns only the connection that was to be accepted, so that the next may be tried at once.
 fn is_of_one_connection(error: &io::Error) -> bool {
     matches!(

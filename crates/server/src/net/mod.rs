@@ -9,6 +9,7 @@ mod activity;
 mod admit;
 mod connection;
 mod framing;
+mod linger;
 mod listener;
 mod options;
 mod peer;

@@ -40,7 +40,7 @@ impl Default for ServeOptions {
             max_connections: 10_000,
             request: RequestLimits::default(),
             header_timeout: Duration::from_secs(30),
-            idle_timeout: Duration::from_secs(60),
+            idle_timeout: Duration::from_mins(1),
             http2_max_streams: 256,
             http2_keep_alive: Duration::from_secs(30),
             drain_timeout: Duration::from_secs(30),

@@ -82,35 +82,34 @@ fn parse_v1(bytes: &[u8]) -> Result<Parsed, HeaderError> {
         .filter(|line| line.is_ascii() && !line.contains(&b'\r'))
         .and_then(|line| std::str::from_utf8(line).ok())
         .ok_or(HeaderError::Malformed("a version 1 line must be ASCII and end in CRLF"))?;
-    let source = v1_source(line).ok_or(HeaderError::Malformed("a version 1 line with impossible fields"))?;
-    Ok(Parsed::Complete { length: end + 1, source })
+    Ok(Parsed::Complete { length: end + 1, source: v1_source(line)? })
 }
 
-/// Returns the source a version 1 line names, `Some(None)` for UNKNOWN, and `None` for a line that breaks the rules.
-fn v1_source(line: &str) -> Option<Option<SocketAddr>> {
+/// Returns the source a version 1 line names; none for UNKNOWN, whatever follows it.
+fn v1_source(line: &str) -> Result<Option<SocketAddr>, HeaderError> {
     let mut fields = line.split(' ').skip(1);
-    let family = fields.next()?;
+    let family = fields.next().unwrap_or_default();
     if family == "UNKNOWN" {
-        return Some(None);
+        return Ok(None);
     }
-    let (source, destination) = (fields.next()?, fields.next()?);
-    let (source_port, destination_port) = (port(fields.next()?)?, port(fields.next()?)?);
-    if fields.next().is_some() {
-        return None;
-    }
-    let address: IpAddr = match family {
-        "TCP4" => {
-            destination.parse::<Ipv4Addr>().ok()?;
-            source.parse::<Ipv4Addr>().ok()?.into()
+    let fields: Vec<&str> = fields.take(5).collect();
+    let source = match fields[..] {
+        [source, destination, from, to] => {
+            v1_address(family, source, destination).zip(port(from)).zip(port(to))
         }
-        "TCP6" => {
-            destination.parse::<Ipv6Addr>().ok()?;
-            source.parse::<Ipv6Addr>().ok()?.into()
-        }
-        _ => return None,
+        _ => None,
     };
-    let _ = destination_port;
-    Some(Some(SocketAddr::new(address, source_port)))
+    let ((address, port), _) =
+        source.ok_or(HeaderError::Malformed("a version 1 line with impossible fields"))?;
+    Ok(Some(SocketAddr::new(address, port)))
+}
+
+fn v1_address(family: &str, source: &str, destination: &str) -> Option<IpAddr> {
+    match family {
+        "TCP4" => destination.parse::<Ipv4Addr>().and(source.parse::<Ipv4Addr>()).ok().map(IpAddr::from),
+        "TCP6" => destination.parse::<Ipv6Addr>().and(source.parse::<Ipv6Addr>()).ok().map(IpAddr::from),
+        _ => None,
+    }
 }
 
 /// Parses a port written in plain decimal, without sign or leading zero.

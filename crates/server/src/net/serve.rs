@@ -74,11 +74,10 @@ where
             }
         }
     }
-    while let Some(accepted) = listener.accept().now_or_never() {
+    for accepted in listener.close() {
         report.accepted += 1;
         connections.spawn(Arc::clone(&connector).run(accepted, service.clone()));
     }
-    drop(listener);
     draining.cancel();
     let deadline = tokio::time::sleep(drain_timeout);
     finish(connections, deadline, &cut, &mut report).await;

@@ -19,7 +19,7 @@ pub(crate) struct Tunnels {
 impl Tunnels {
     /// Returns the right to open tunnels on one connection, which keeps the connection's permit while any is open.
     pub(crate) fn scope(&self, permit: Arc<OwnedSemaphorePermit>) -> TunnelScope {
-        TunnelScope { tunnels: self.clone(), _permit: permit }
+        TunnelScope { tunnels: self.clone(), permit }
     }
 
     /// Closes all tunnels and returns how many were still open.
@@ -36,21 +36,23 @@ impl Tunnels {
 #[derive(Clone, Debug)]
 pub struct TunnelScope {
     tunnels: Tunnels,
-    _permit: Arc<OwnedSemaphorePermit>,
+    permit: Arc<OwnedSemaphorePermit>,
 }
 
 impl TunnelScope {
     /// Runs a tunnel to its end, or until the listener has drained, when it is dropped.
     pub fn spawn(self, tunnel: impl Future<Output = ()> + Send + 'static) {
-        let tasks = self.tunnels.tasks.clone();
+        let Self { tunnels, permit } = self;
+        let tasks = tunnels.tasks.clone();
         tasks.spawn(async move {
             tokio::select! {
                 biased;
                 () = tunnel => {}
-                () = self.tunnels.closing.cancelled() => {
-                    self.tunnels.cut.fetch_add(1, Ordering::Relaxed);
+                () = tunnels.closing.cancelled() => {
+                    tunnels.cut.fetch_add(1, Ordering::Relaxed);
                 }
             }
+            drop(permit);
         });
     }
 }

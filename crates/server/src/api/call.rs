@@ -1,0 +1,95 @@
+//! A call's body: JSON, whole, within bounds, or a problem that names what is at fault.
+
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use http::{HeaderMap, StatusCode};
+use http_body::Body as _;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::de::DeserializeOwned;
+use serde_json::error::Category;
+
+use super::MAX_CALL_BYTES;
+use super::problem::Problem;
+
+/// How long a body may take to arrive whole: a call that waits for its body costs memory.
+const BODY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Reads a call's body.
+///
+/// # Errors
+/// 415 when it is said to be something else than JSON, 413 when it is too long, 408 when it takes too long, 400 when it
+/// breaks off or is not JSON, 422 when it is not what `T` describes.
+pub(super) async fn read<T: DeserializeOwned>(request: Request) -> Result<T, Problem> {
+    let (head, body) = request.into_parts();
+    is_json(&head.headers)?;
+    let whole = tokio::time::timeout(BODY_TIMEOUT, whole(body)).await;
+    let bytes = whole.map_err(|_| {
+        let detail = format!("the body did not arrive within {} seconds; send it faster", BODY_TIMEOUT.as_secs());
+        Problem::new(StatusCode::REQUEST_TIMEOUT, detail)
+    })??;
+    parse(&bytes)
+}
+
+/// Returns whether a body is said to be JSON in UTF-8, as it is; one without a type may be anything.
+fn is_json(headers: &HeaderMap) -> Result<(), Problem> {
+    let refuse = |detail| Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
+    let mut kinds = headers.get_all(CONTENT_TYPE).iter();
+    let kind = match (kinds.next().map(|kind| kind.to_str()), kinds.next()) {
+        (Some(Ok(kind)), None) => kind,
+        _ => return refuse("this call takes JSON; send one `Content-Type: application/json`"),
+    };
+    let mut parts = kind.split(';').map(str::trim);
+    if !parts.next().unwrap_or_default().eq_ignore_ascii_case("application/json") {
+        return refuse("this call takes JSON; send it as `Content-Type: application/json`");
+    }
+    for parameter in parts {
+        let (name, value) = parameter.split_once('=').unwrap_or_default();
+        if name.eq_ignore_ascii_case("charset") && !value.trim_matches('"').eq_ignore_ascii_case("utf-8") {
+            return refuse("JSON is sent in UTF-8; leave out the charset");
+        }
+    }
+    if headers.get_all(CONTENT_ENCODING).iter().any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity")) {
+        return refuse("compressed bodies are not taken; send it without `Content-Encoding`");
+    }
+    Ok(())
+}
+
+async fn whole(body: Body) -> Result<Bytes, Problem> {
+    let too_long = || {
+        let detail = format!("a call may have {MAX_CALL_BYTES} bytes; send only what the limits count on");
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail)
+    };
+    // Said to be too long, it is not waited for.
+    if body.size_hint().lower() > u64::try_from(MAX_CALL_BYTES).unwrap_or(u64::MAX) {
+        return Err(too_long());
+    }
+    match Limited::new(body, MAX_CALL_BYTES).collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(too_long()),
+        Err(_) => Err(Problem::new(StatusCode::BAD_REQUEST, "the body broke off; send it whole")),
+    }
+}
+
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    let mut json = serde_json::Deserializer::from_slice(bytes);
+    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let member = error.path().iter().next().map(|_| error.path().to_string());
+        fault(member, &error.into_inner())
+    })?;
+    json.end().map_err(|error| fault(None, &error))?;
+    Ok(value)
+}
+
+fn fault(member: Option<String>, error: &serde_json::Error) -> Problem {
+    match (error.classify(), member) {
+        (Category::Data, Some(member)) => Problem::of_member(member, error),
+        (Category::Data, None) => Problem::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string()),
+        _ => {
+            let detail = format!("the body is not JSON: {error}; send one JSON object");
+            Problem::new(StatusCode::BAD_REQUEST, detail)
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Calls at fault: the one place that gives them a body.
+
+use axum::http::Method;
+use axum::http::Uri;
+use axum::response::{IntoResponse, Response};
+use axum::{Json, Router};
+use http::StatusCode;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// What is wrong with a call, and what to do about it (RFC 9457).
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Problem {
+    /// The kind of problem; its status says all there is to say.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    /// The status in words.
+    title: &'static str,
+    /// The HTTP status.
+    #[schema(minimum = 400, maximum = 599)]
+    status: u16,
+    /// What is wrong with this call, and what to do.
+    detail: String,
+    /// The member of the call at fault, such as `headers.x-api-key`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    member: Option<String>,
+}
+
+impl Problem {
+    pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
+        Self {
+            kind: "about:blank",
+            title: status.canonical_reason().unwrap_or("Error"),
+            status: status.as_u16(),
+            detail: detail.into(),
+            member: None,
+        }
+    }
+
+    /// Returns the problem of a call whose `member` cannot be used.
+    pub(crate) fn of_member(member: impl Into<String>, why: impl std::fmt::Display) -> Self {
+        let member = member.into();
+        let detail = format!("`{member}`: {why}");
+        Self { member: Some(member), ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, detail) }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let headers = [(CONTENT_TYPE, "application/problem+json"), (CACHE_CONTROL, "no-store")];
+        (status, headers, Json(self)).into_response()
+    }
+}
+
+/// Gives a router problem bodies for paths it does not have and methods its paths do not take.
+pub(crate) fn with_problems<S: Clone + Send + Sync + 'static>(router: Router<S>) -> Router<S> {
+    router.fallback(not_found).method_not_allowed_fallback(not_allowed)
+}
+
+async fn not_found(uri: Uri) -> Problem {
+    Problem::new(StatusCode::NOT_FOUND, format!("there is nothing at {}", uri.path()))
+}
+
+/// The router adds `Allow`.
+async fn not_allowed(method: Method) -> Problem {
+    let detail = format!("{method} is not taken here; use a method that `Allow` lists");
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, detail)
+}

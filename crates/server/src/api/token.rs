@@ -1,0 +1,104 @@
+//! The bearer token, read from a file so that it stands neither in the policy nor in the process list.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use subtle::ConstantTimeEq;
+
+/// The least bytes of a token: 16 random characters cannot be guessed through a network.
+const LEAST_BYTES: usize = 16;
+
+/// A bearer token. It is compared in constant time and never shown.
+#[derive(Clone)]
+pub struct Token(Box<[u8]>);
+
+impl Token {
+    /// Reads a token from a file; white space around it is left out.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or holds no token of at least 16 visible ASCII characters.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self, TokenError> {
+        let path = path.as_ref();
+        let fault = |fault| TokenError { path: path.to_owned(), fault };
+        let text = std::fs::read(path).map_err(|error| fault(Fault::Unreadable(error)))?;
+        let token = text.trim_ascii();
+        if token.is_empty() {
+            return Err(fault(Fault::Empty));
+        }
+        if !token.iter().all(u8::is_ascii_graphic) {
+            return Err(fault(Fault::Invisible));
+        }
+        if token.len() < LEAST_BYTES {
+            return Err(fault(Fault::Short(token.len())));
+        }
+        Ok(Self(token.into()))
+    }
+
+    /// Returns whether `given` is the token; the time it takes tells at most the token's length.
+    pub(super) fn is(&self, given: &[u8]) -> bool {
+        self.0.ct_eq(given).into()
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(..)")
+    }
+}
+
+/// A token file that cannot be used.
+#[derive(Debug)]
+pub struct TokenError {
+    path: PathBuf,
+    fault: Fault,
+}
+
+#[derive(Debug)]
+enum Fault {
+    Unreadable(io::Error),
+    Empty,
+    Invisible,
+    Short(usize),
+}
+
+impl TokenError {
+    /// Returns the file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl fmt::Display for TokenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.display();
+        match &self.fault {
+            Fault::Unreadable(error) => write!(
+                f,
+                "cannot read the token file {path}: {error}; create it, or make it readable for this process"
+            ),
+            Fault::Empty => {
+                write!(f, "the token file {path} is empty; write a token into it, `openssl rand -hex 32` makes one")
+            }
+            Fault::Invisible => write!(
+                f,
+                "the token in {path} has a space, a line break or a character outside ASCII within; \
+                 write one token of visible ASCII characters, `openssl rand -hex 32` makes one"
+            ),
+            Fault::Short(bytes) => write!(
+                f,
+                "the token in {path} has {bytes} characters, which can be guessed; it needs at least {LEAST_BYTES}, \
+                 `openssl rand -hex 32` makes one"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for TokenError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.fault {
+            Fault::Unreadable(error) => Some(error),
+            Fault::Empty | Fault::Invisible | Fault::Short(_) => None,
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! A verdict as the API tells it.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use tidegate::policy_file::HeaderStyle;
+use tidegate::{Answer, LimitDecision, Retry, Ruling, Span, Verdict};
+use utoipa::ToSchema;
+
+/// What becomes of a request.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum RulingName {
+    /// It passes, after `delay_ms`.
+    Allow,
+    /// It is one too many: answer 429.
+    Refuse,
+    /// A key cannot be read from it in one way only, or is missing and required: answer 400.
+    BadRequest,
+    /// The store did not answer, and a limit denies then: answer 503.
+    StoreDown,
+    /// The store did not answer, and every limit allows then: it passes.
+    Uncounted,
+}
+
+/// A verdict: whether a request may pass, why, and what every limit said.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Checked<'a> {
+    /// Whether the request may pass.
+    allowed: bool,
+    ruling: RulingName,
+    /// How long an allowed request must be held before it starts, in milliseconds rounded up.
+    delay_ms: u64,
+    /// The same, exactly.
+    delay_micros: u64,
+    #[serde(flatten)]
+    wait: Wait,
+    /// The limit that settled the matter: of a refusal, the one with the longest wait, else the tightest.
+    #[schema(required)]
+    limit: Option<&'a str>,
+    /// The verdict in words, for people who may know the numbers.
+    explain: String,
+    /// What every limit said, in the order of the policy; shadow limits too.
+    decisions: Vec<Decided<'a>>,
+    /// The header fields the gateway would send, which tell a client what the policy lets it see.
+    headers: BTreeMap<String, String>,
+    /// What a refund needs, when something was charged.
+    #[schema(required, pattern = "^[0-9a-f]{32}$")]
+    receipt: Option<String>,
+}
+
+/// When a refused request would pass if nothing else happened.
+#[derive(Debug, Serialize, ToSchema)]
+struct Wait {
+    /// In seconds, rounded up; null for an allowed request, or when waiting does not help.
+    #[schema(required)]
+    retry_after_seconds: Option<u64>,
+    /// The same, exactly: one microsecond earlier it would be refused.
+    #[schema(required)]
+    retry_after_micros: Option<u64>,
+    /// Whether waiting does not help: the request costs more than the limit holds.
+    never: bool,
+}
+
+/// What one limit said.
+#[derive(Debug, Serialize, ToSchema)]
+struct Decided<'a> {
+    /// Its name, `rule/limit`.
+    limit: &'a str,
+    /// The limit in words.
+    says: &'a str,
+    /// Whether it alone would let the request pass.
+    allowed: bool,
+    /// Whether it is only watched, and never refuses.
+    shadow: bool,
+    /// The units that a fresh state admits at once.
+    capacity: u32,
+    /// The units left now, after this request's when it was charged.
+    remaining: u32,
+    /// How long until one unit would be admitted; 0 when one is now, null for never.
+    #[schema(required)]
+    next_unit_micros: Option<u64>,
+    /// How long until nothing of the past counts any more.
+    #[schema(required)]
+    reset_micros: Option<u64>,
+    /// How long it alone would hold the request.
+    delay_micros: u64,
+    #[serde(flatten)]
+    wait: Wait,
+}
+
+impl<'a> Checked<'a> {
+    pub(super) fn new(verdict: &'a Verdict, styles: &[HeaderStyle], receipt: Option<String>) -> Self {
+        let delay = verdict.delay().as_micros();
+        Self {
+            allowed: verdict.is_allowed(),
+            ruling: match verdict.ruling() {
+                Ruling::Allow { .. } => RulingName::Allow,
+                Ruling::Refuse { .. } => RulingName::Refuse,
+                Ruling::BadRequest(_) => RulingName::BadRequest,
+                Ruling::StoreDown => RulingName::StoreDown,
+                Ruling::Uncounted => RulingName::Uncounted,
+            },
+            delay_ms: delay.div_ceil(1_000),
+            delay_micros: delay,
+            wait: Wait::of(verdict.retry()),
+            limit: verdict.deciding().map(|decision| decision.limit.name()),
+            explain: verdict.explain(),
+            decisions: verdict.decisions().iter().map(Decided::new).collect(),
+            headers: headers(verdict, styles),
+            receipt,
+        }
+    }
+}
+
+impl<'a> Decided<'a> {
+    fn new(of: &'a LimitDecision) -> Self {
+        let decision = &of.decision;
+        let (delay, retry) = match decision.answer {
+            Answer::Admit { delay } => (delay, None),
+            Answer::Refuse(retry) => (Span::ZERO, Some(retry)),
+        };
+        Self {
+            limit: of.limit.name(),
+            says: of.limit.words(),
+            allowed: decision.is_admitted(),
+            shadow: of.limit.is_shadow(),
+            capacity: decision.limit,
+            remaining: decision.remaining,
+            next_unit_micros: finite(decision.next_unit),
+            reset_micros: finite(decision.reset_after),
+            delay_micros: delay.as_micros(),
+            wait: Wait::of(retry),
+        }
+    }
+}
+
+impl Wait {
+    fn of(retry: Option<Retry>) -> Self {
+        let wait = retry.and_then(Retry::wait);
+        Self {
+            retry_after_seconds: wait.map(Span::ceil_secs),
+            retry_after_micros: wait.map(Span::as_micros),
+            never: retry == Some(Retry::Never),
+        }
+    }
+}
+
+/// Returns a span in microseconds, `None` for ever.
+fn finite(span: Span) -> Option<u64> {
+    (span != Span::MAX).then(|| span.as_micros())
+}
+
+/// Returns the fields of an answer, those of one name joined as a list.
+fn headers(verdict: &Verdict, styles: &[HeaderStyle]) -> BTreeMap<String, String> {
+    let mut joined = BTreeMap::<String, String>::new();
+    for (name, value) in &tidegate_tower::answer_fields(verdict, styles) {
+        // The fields are made of visible ASCII.
+        let value = value.to_str().unwrap_or_default();
+        let slot = joined.entry(name.to_string()).or_default();
+        if !slot.is_empty() {
+            slot.push_str(", ");
+        }
+        slot.push_str(value);
+    }
+    joined
+}

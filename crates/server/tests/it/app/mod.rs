@@ -1,0 +1,6 @@
+//! The whole application: every face of a policy on real sockets, before a real upstream.
+
+mod bad_input;
+mod faces;
+mod gateway;
+mod world;

@@ -1,0 +1,210 @@
+//! HTTP/2 on either side.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, Request, Response, StatusCode, Version};
+use http_body::Frame;
+use http_body_util::channel::Channel;
+use http_body_util::{BodyExt, Empty, StreamBody};
+use hyper::body::Incoming;
+use hyper::client::conn::http2::SendRequest;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use tidegate_server::net::{RequestLimits, ServeOptions};
+use tidegate_server::proxy::ProxyOptions;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+
+use crate::support::{Gateway, RawServer, field, proxy_to, soon};
+
+type Sender<B> = SendRequest<B>;
+
+async fn connect<B>(address: SocketAddr) -> (Sender<B>, JoinHandle<hyper::Result<()>>)
+where
+    B: http_body::Body + Send + Unpin + 'static,
+    B::Data: Send,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let stream = TokioIo::new(TcpStream::connect(address).await.unwrap());
+    let (sender, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), stream).await.unwrap();
+    (sender, tokio::spawn(connection))
+}
+
+fn get(path: &str) -> Request<Empty<Bytes>> {
+    Request::get(format!("http://shop{path}")).body(Empty::new()).unwrap()
+}
+
+#[tokio::test]
+async fn streams_share_a_connection_and_reach_an_http1_upstream() {
+    let upstream = RawServer::new().await;
+    let gateway = Gateway::before(&upstream).await;
+    let (mut sender, _connection) = connect(gateway.address).await;
+    let request = Request::get("http://shop/a?b")
+        .header("cookie", "a=1")
+        .header("cookie", "b=2")
+        .header("te", "trailers")
+        .body(Empty::<Bytes>::new())
+        .unwrap();
+    let (first, second) = (sender.send_request(request), sender.send_request(get("/second")));
+    let (first, second) = (tokio::spawn(first), tokio::spawn(second));
+    let (mut a, mut b) = (upstream.accept().await, upstream.accept().await);
+    let (mut head, other) = (a.read_head().await, b.read_head().await);
+    if head.starts_with("GET /second ") {
+        std::mem::swap(&mut a, &mut b);
+        head = other;
+    }
+    assert!(head.starts_with("GET /a?b HTTP/1.1\r\n"), "{head}");
+    assert_eq!((field(&head, "host"), field(&head, "cookie")), (Some("shop"), Some("a=1; b=2")));
+    assert_eq!((field(&head, "te"), field(&head, "via")), (Some("trailers"), Some("2.0 tidegate")));
+    // Answered in the other order, and with fields HTTP/2 does not allow.
+    b.send("HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nKeep-Alive: 5\r\nContent-Length: 1\r\n\r\n2").await;
+    let second = soon(second).await.unwrap().unwrap();
+    assert_eq!((second.status(), second.version()), (StatusCode::OK, Version::HTTP_2));
+    a.send("HTTP/1.1 418 I'm a teapot\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n1\r\n0\r\n\r\n").await;
+    let first = soon(first).await.unwrap().unwrap();
+    assert_eq!(first.status(), StatusCode::IM_A_TEAPOT);
+    assert_eq!(soon(first.into_body().collect()).await.unwrap().to_bytes(), "1");
+}
+
+/// An HTTP/2 upstream that sends back what it gets, trailers included.
+async fn echo_upstream() -> SocketAddr {
+    let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = socket.local_addr().unwrap();
+    tokio::spawn(async move {
+        loop {
+            let (stream, _) = socket.accept().await.unwrap();
+            let service = hyper::service::service_fn(|request: Request<Incoming>| async move {
+                assert_eq!(request.version(), Version::HTTP_2);
+                assert_eq!(request.headers()["host"], "shop");
+                Ok::<_, Infallible>(Response::new(request.into_body()))
+            });
+            tokio::spawn(
+                hyper::server::conn::http2::Builder::new(TokioExecutor::new())
+                    .serve_connection(TokioIo::new(stream), service),
+            );
+        }
+    });
+    address
+}
+
+#[tokio::test]
+async fn bodies_and_trailers_stream_from_end_to_end() {
+    // What gRPC needs: pieces both ways at once, and trailers after them.
+    let proxy = ProxyOptions { http2: true, ..proxy_to(echo_upstream().await) };
+    let gateway = Gateway::start(proxy, ServeOptions::default()).await;
+    let (mut sender, _connection) = connect(gateway.address).await;
+    let (mut up, body) = Channel::<Bytes>::new(1);
+    let request = Request::post("http://shop/echo").header("te", "trailers").body(body).unwrap();
+    let response = soon(sender.send_request(request)).await.unwrap();
+    assert_eq!(response.status(), StatusCode::OK);
+    let mut down = response.into_body();
+    for piece in ["one", "two", "three"] {
+        soon(up.send_data(Bytes::from(piece))).await.unwrap();
+        assert_eq!(soon(down.frame()).await.unwrap().unwrap().into_data().unwrap(), piece);
+    }
+    let trailers = HeaderMap::from_iter([("grpc-status".parse().unwrap(), "0".parse().unwrap())]);
+    soon(up.send(Frame::trailers(trailers))).await.unwrap();
+    drop(up);
+    let last = soon(down.frame()).await.unwrap().unwrap().into_trailers().unwrap();
+    assert_eq!(last["grpc-status"], "0");
+}
+
+#[tokio::test]
+async fn an_http1_client_reaches_an_http2_upstream() {
+    let proxy = ProxyOptions { http2: true, ..proxy_to(echo_upstream().await) };
+    let gateway = Gateway::start(proxy, ServeOptions::default()).await;
+    let mut client = gateway.connect().await;
+    client
+        .send(
+            "POST / HTTP/1.1\r\nHost: shop\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\
+             Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+        )
+        .await;
+    assert!(client.read_head().await.starts_with("HTTP/1.1 200 OK\r\n"));
+    client.read_until("abc").await;
+}
+
+#[tokio::test]
+async fn headers_past_the_limits_are_refused() {
+    let upstream = RawServer::new().await;
+    let request = RequestLimits { max_header_bytes: 8192, max_headers: 10, max_target_bytes: 100 };
+    let options = ServeOptions { request, ..ServeOptions::default() };
+    let gateway = Gateway::start(proxy_to(upstream.address), options).await;
+    let (mut sender, _connection) = connect(gateway.address).await;
+    let mut many = get("/");
+    for _ in 0..10 {
+        many.headers_mut().append("a", "b".parse().unwrap());
+    }
+    let mut large = get("/");
+    large.headers_mut().insert("a", "b".repeat(9000).parse().unwrap());
+    let long = get(&format!("/{}", "a".repeat(100)));
+    for (request, expected) in [(many, 431), (large, 431), (long, 414)] {
+        let response = soon(sender.send_request(request)).await.unwrap();
+        assert_eq!(response.status(), expected);
+        assert!(!response.headers().contains_key("connection"));
+    }
+    assert!(upstream.is_untouched().await);
+}
+
+#[tokio::test]
+async fn a_stream_reset_by_the_client_ends_the_upstreams_exchange() {
+    let upstream = RawServer::new().await;
+    let gateway = Gateway::before(&upstream).await;
+    let (mut sender, _connection) = connect(gateway.address).await;
+    let response = tokio::spawn(sender.send_request(get("/")));
+    let mut server = upstream.accept().await;
+    server.read_head().await;
+    response.abort();
+    assert_eq!(server.read_to_close().await, "");
+}
+
+#[tokio::test]
+async fn draining_finishes_open_streams_and_opens_no_more() {
+    let upstream = RawServer::new().await;
+    let gateway = Gateway::before(&upstream).await;
+    let (mut sender, connection) = connect(gateway.address).await;
+    let response = tokio::spawn(sender.send_request(get("/")));
+    let mut server = upstream.accept().await;
+    server.read_head().await;
+    let (mut idle, idle_connection) = connect::<Empty<Bytes>>(gateway.address).await;
+    idle.ready().await.unwrap();
+    let done = gateway.stop();
+    // The idle connection's end shows that the other has been told as well.
+    soon(idle_connection).await.unwrap().unwrap();
+    server.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await;
+    let response = soon(response).await.unwrap().unwrap();
+    assert_eq!(soon(response.into_body().collect()).await.unwrap().to_bytes(), "ok");
+    soon(connection).await.unwrap().unwrap();
+    let report = soon(done).await.unwrap();
+    assert_eq!((report.requests_cut, report.connections_cut), (0, 0));
+}
+
+#[tokio::test]
+async fn an_idle_connection_is_closed() {
+    let upstream = RawServer::new().await;
+    let options = ServeOptions { idle_timeout: Duration::from_millis(50), ..ServeOptions::default() };
+    let gateway = Gateway::start(proxy_to(upstream.address), options).await;
+    let (_sender, connection) = connect::<Empty<Bytes>>(gateway.address).await;
+    soon(connection).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_body_shorter_than_its_length_is_no_whole_request() {
+    let upstream = RawServer::new().await;
+    let gateway = Gateway::before(&upstream).await;
+    let (mut sender, _connection) = connect(gateway.address).await;
+    let frames = [Ok::<_, Infallible>(Frame::data(Bytes::from("abc")))];
+    let body = StreamBody::new(futures_util::stream::iter(frames));
+    let request = Request::post("http://shop/").header("content-length", "9").body(body).unwrap();
+    let response = tokio::spawn(sender.send_request(request));
+    let mut server = upstream.accept().await;
+    let seen = server.read_to_close().await;
+    assert!(seen.len() < seen.find("\r\n\r\n").map_or(usize::MAX, |at| at + 4 + 9), "{seen}");
+    // Reset or answered 400: either way not taken for sound.
+    if let Ok(response) = soon(response).await.unwrap() {
+        assert_eq!(response.status(), 400);
+    }
+}

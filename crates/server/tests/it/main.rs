@@ -1,0 +1,16 @@
+//! The network half of the gateway, with real sockets on every side.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+mod bodies;
+mod connections;
+mod curl;
+mod drain;
+mod framing;
+mod headers;
+mod http2;
+mod proxy_protocol;
+mod support;
+mod tls;
+mod trouble;
+mod upgrade;
