@@ -67,16 +67,13 @@ impl<T: AsyncRead + AsyncWrite> AsyncWrite for Lingering<T> {
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let mut this = self.project();
-        let until = match this.until {
-            Some(until) => until,
-            None => {
-                ready!(this.inner.as_mut().poll_shutdown(cx))?;
-                if this.findings.at_rest() {
-                    return Poll::Ready(Ok(()));
-                }
-                this.until.insert(Box::pin(tokio::time::sleep(PATIENCE)))
+        if this.until.is_none() {
+            ready!(this.inner.as_mut().poll_shutdown(cx))?;
+            if this.findings.at_rest() {
+                return Poll::Ready(Ok(()));
             }
-        };
+        }
+        let until = this.until.get_or_insert_with(|| Box::pin(tokio::time::sleep(PATIENCE)));
         let mut scrap = [0; 4096];
         loop {
             if until.as_mut().poll(cx).is_ready() {

@@ -142,6 +142,7 @@ async fn trailers_pass_in_both_directions() {
 struct Endless {
     left: usize,
     made: Arc<AtomicUsize>,
+    piece: Bytes,
 }
 
 const PIECE: usize = 64 * 1024;
@@ -159,7 +160,7 @@ impl Body for Endless {
         }
         self.left -= PIECE;
         self.made.fetch_add(PIECE, Ordering::SeqCst);
-        Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(&[b'x'; PIECE])))))
+        Poll::Ready(Some(Ok(Frame::data(self.piece.clone()))))
     }
 }
 
@@ -170,7 +171,7 @@ async fn a_slow_upstream_slows_the_client_down_instead_of_filling_memory() {
     const BETWEEN: usize = 512 * PIECE;
     let upstream = RawServer::new().await;
     let made = Arc::new(AtomicUsize::new(0));
-    let body = Endless { left: WHOLE, made: Arc::clone(&made) };
+    let body = Endless { left: WHOLE, made: Arc::clone(&made), piece: vec![b'x'; PIECE].into() };
     let proxy = Proxy::new(&proxy_to(upstream.address)).unwrap();
     let answer = tokio::spawn(proxy.oneshot(Request::post("/").body(body).unwrap()));
     let mut server = upstream.accept().await;

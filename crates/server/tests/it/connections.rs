@@ -168,8 +168,9 @@ async fn many_pipelined_requests_are_answered_in_their_order() {
     });
     let gateway = Gateway::around(echo, ServeOptions::default()).await;
     let mut client = gateway.connect().await;
-    let requests: String = (0..100).map(|n| format!("GET /{n:02} HTTP/1.1\r\nHost: a\r\n\r\n")).collect();
-    client.send(requests).await;
+    let requests: Vec<String> =
+        (0..100).map(|n| format!("GET /{n:02} HTTP/1.1\r\nHost: a\r\n\r\n")).collect();
+    client.send(requests.concat()).await;
     for n in 0..100 {
         client.read_head().await;
         assert_eq!(client.read_exact(3).await, format!("/{n:02}").as_bytes());

@@ -8,7 +8,7 @@ use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
-use tidegate_server::net::{ServeOptions, tls};
+use tidegate_server::net::{RequestLimits, ServeOptions, tls};
 use tokio::net::TcpListener;
 
 use crate::support::{Gateway, proxy_to, soon};
@@ -97,4 +97,16 @@ async fn curl_speaks_http2_over_tls() {
     assert_eq!(answer, "HTTP/1.1 GET /s 0 | 200 2");
     let answer = curl(&["--cacert", certificate, "--ipv4", "--http1.1", "--data", "abc", &url]).await;
     assert_eq!(answer, "HTTP/1.1 POST /s 3 | 200 1.1");
+}
+
+#[tokio::test]
+async fn curl_is_told_that_its_header_is_too_large() {
+    let request = RequestLimits { max_header_bytes: 8192, ..RequestLimits::default() };
+    let gateway = gateway(ServeOptions { request, ..ServeOptions::default() }).await;
+    let url = format!("http://{}/", gateway.address);
+    let header = format!("A: {}", "b".repeat(8192));
+    for version in ["--http1.1", "--http2-prior-knowledge"] {
+        let answer = curl(&[version, "--header", &header, &url]).await;
+        assert!(answer.starts_with(" | 431"), "{version}: {answer}");
+    }
 }

@@ -128,20 +128,18 @@ async fn an_http1_client_reaches_an_http2_upstream() {
 }
 
 #[tokio::test]
-async fn headers_past_the_limits_are_refused() {
+async fn too_many_fields_and_too_long_a_target_are_refused() {
     let upstream = RawServer::new().await;
     let request = RequestLimits { max_header_bytes: 8192, max_headers: 10, max_target_bytes: 100 };
     let options = ServeOptions { request, ..ServeOptions::default() };
     let gateway = Gateway::start(proxy_to(upstream.address), options).await;
     let (mut sender, _connection) = connect(gateway.address).await;
     let mut many = get("/");
-    for _ in 0..10 {
+    for _ in 0..11 {
         many.headers_mut().append("a", "b".parse().unwrap());
     }
-    let mut large = get("/");
-    large.headers_mut().insert("a", "b".repeat(9000).parse().unwrap());
     let long = get(&format!("/{}", "a".repeat(100)));
-    for (request, expected) in [(many, 431), (large, 431), (long, 414)] {
+    for (request, expected) in [(many, 431), (long, 414)] {
         let response = soon(sender.send_request(request)).await.unwrap();
         assert_eq!(response.status(), expected);
         assert!(!response.headers().contains_key("connection"));
