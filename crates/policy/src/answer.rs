@@ -85,7 +85,7 @@ pub struct TemplateValues<'a> {
 impl Template {
     /// Returns the text with its places filled in as they are.
     pub fn render(&self, values: &TemplateValues<'_>) -> String {
-        self.fill(values, |out, value| out.push_str(value))
+        self.fill(values, String::push_str)
     }
 
     /// Returns the text with its places filled in, escaped to stand inside a JSON string.
@@ -156,4 +156,25 @@ fn place_name(text: &str) -> Option<(&str, &str)> {
     let (name, after) = text.split_once('}')?;
     let plain = !name.is_empty() && name.bytes().all(|byte| byte == b'_' || byte.is_ascii_lowercase());
     plain.then_some((name, after))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Template, TemplateValues};
+
+    const VALUES: TemplateValues<'_> =
+        TemplateValues { rule: "verify", limit: "verify/a", says: "Say \"when\".\n", retry_after: Some(10) };
+
+    /// Guards against a body that is broken by what stands in a sentence, and JSON that needs escaping by hand.
+    #[test]
+    fn places_are_filled_and_other_braces_stay() {
+        let read = |text: &str| Template::read(text).unwrap();
+        let json = read(r#"{"wait": {retry_after}, "why": "{says}", "of": {"{limit}": "{rule}"}}"#);
+        let rendered = json.render_in_json(&VALUES);
+        let parsed: serde_json::Value = serde_json::from_str(&rendered).unwrap();
+        assert_eq!(parsed, serde_json::json!({"wait": 10, "why": VALUES.says, "of": {"verify/a": "verify"}}));
+        assert_eq!(read("{says}{ x }{}{").render(&VALUES), format!("{}{{ x }}{{}}{{", VALUES.says));
+        assert_eq!(read("{retry_after}").render(&TemplateValues::default()), "");
+        assert_eq!(Template::read("a {wait} b"), Err("wait".to_owned()));
+    }
 }

@@ -9,6 +9,42 @@
 //! 3. [`Policy::matching`] gives every rule that applies, and [`Policy::fallback_for`] the one for the rest;
 //! 4. [`Key::read`] appends the bytes a limit counts on, or says that the key is missing, or that the request can
 //!    be read in two ways and has to be refused.
+//!
+//! ```
+//! use tidegate_policy::{Presence, Request, parse};
+//!
+//! let policy = parse("policy.yaml", r#"
+//! tidegate: 1
+//! gateway: { listen: 127.0.0.1:8080, upstream: http://127.0.0.1:3000 }
+//! rules:
+//!   - name: tokens
+//!     match: { path: "/tokens/{id}" }
+//!     limits:
+//!       - name: per-token
+//!         says: Ten a minute, per token.
+//!         key: { path: id }
+//!         sliding_counter: { limit: 10, window: 1m }
+//! "#)?;
+//! let headers = http::HeaderMap::new();
+//! let request = Request {
+//!     method: "GET",
+//!     host: None,
+//!     path: "//tokens/./%41",
+//!     query: None,
+//!     headers: &headers,
+//!     peer: None,
+//!     body: None,
+//! };
+//! let seen = policy.see(&request)?;
+//! let matched = policy.matching(&seen).next().ok_or("no rule")?;
+//! assert_eq!(matched.facts.route(), "/tokens/{id}");
+//! let mut key = Vec::new();
+//! assert_eq!(matched.rule.limits[0].key.read(&matched.facts, &mut key)?, Presence::Present);
+//!
+//! let problems = parse("policy.yaml", "tidegate: 1\nrulse: []\n").unwrap_err();
+//! assert!(problems.to_string().contains("policy.yaml:2:1: unknown key \"rulse\" in the policy; did you mean \"rules\"?"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod answer;
 mod client;

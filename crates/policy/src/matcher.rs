@@ -178,9 +178,13 @@ impl Except {
         network && self.matcher.find(seen).is_some() && self.loosely_found(seen)
     }
 
+    /// Returns whether a path matches in the loose reading, or none is asked for.
     fn loosely_found(&self, seen: &Seen<'_>) -> bool {
         let mut params = Params::new();
         let paths = &self.matcher.paths;
         paths.is_empty() || paths.iter().any(|pattern| pattern.captures(seen.normal(), true, &mut params))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -43,6 +43,9 @@ impl fmt::Display for Problem {
     }
 }
 
+/// The most problems that are shown: nobody reads more, and most of them come from one slip.
+const MOST: usize = 100;
+
 /// Everything that is wrong with a policy file, in the order of the file; never empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problems {
@@ -54,6 +57,16 @@ impl Problems {
     pub(crate) fn new(file: &str, mut list: Vec<Problem>) -> Self {
         list.sort_by_key(|problem| problem.place);
         list.dedup();
+        if let Some(last) = list.get(MOST).map(|problem| problem.place) {
+            let more = list.len().saturating_sub(MOST);
+            list.truncate(MOST);
+            let message = format!("{more} more problems from here on");
+            list.push(Problem { place: last, message, remedy: "mend those above first".to_owned() });
+        }
+        if list.is_empty() {
+            let message = "the file cannot be read".to_owned();
+            list.push(Problem { place: Place::START, message, remedy: String::new() });
+        }
         Self { file: file.to_owned(), list }
     }
 

@@ -178,8 +178,11 @@ impl Policy {
     /// Returns whether a body has to be read before the request can be decided: a rule that matches (or the
     /// fallback, since rules may come to nothing) has a limit keyed on it. A path that cannot be read needs none.
     pub fn needs_body(&self, request: &Request<'_>) -> bool {
-        let Ok(seen) = self.see(request) else { return false };
         let needs = |rule: &Rule| rule.limits.iter().any(|limit| limit.key.needs_body());
+        if !self.rules.iter().chain(&self.fallback).any(needs) {
+            return false;
+        }
+        let Ok(seen) = self.see(request) else { return false };
         self.matching(&seen).any(|matched| needs(matched.rule))
             || self.fallback_for(&seen).is_some_and(|matched| needs(matched.rule))
     }

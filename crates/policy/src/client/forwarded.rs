@@ -104,7 +104,7 @@ fn address(node: &[u8]) -> Option<IpAddr> {
         _ => node.iter().position(|byte| *byte == b':').unwrap_or(node.len()),
     };
     let (name, port) = (node.get(..name_end)?, node.get(name_end..)?);
-    if port.iter().filter(|byte| **byte == b':').count() > 1 {
+    if port.iter().skip(1).any(|byte| *byte == b':') {
         return None;
     }
     if let Some(obfuscated) = port.strip_prefix(b":_") {

@@ -16,14 +16,12 @@ impl<'n> Fields<'n> {
     /// Opens a mapping; anything else is reported.
     pub(crate) fn open(node: &'n Node, what: impl Into<String>, report: &mut Report) -> Option<Self> {
         let what = what.into();
-        match &node.value {
-            Value::Map(entries) => Some(Self { what, place: node.place, entries, known: Vec::new() }),
-            _ => {
-                let message = format!("{what} has to be a mapping, and this is {}", node.kind());
-                report.add(node.place, message, "write members, `name: value`");
-                None
-            }
-        }
+        let Value::Map(entries) = &node.value else {
+            let message = format!("{what} has to be a mapping, and this is {}", node.kind());
+            report.add(node.place, message, "write members, `name: value`");
+            return None;
+        };
+        Some(Self { what, place: node.place, entries, known: Vec::new() })
     }
 
     /// Returns where the mapping begins.

@@ -69,8 +69,8 @@ impl Follow<'_> {
     }
 
     /// Ends at a scalar: the value when the pointer ends here as well, nothing otherwise.
-    fn scalar<'a, E>(&self, value: impl FnOnce() -> Cow<'a, str>) -> Result<Option<Cow<'a, str>>, E> {
-        Ok(self.steps.is_empty().then(value))
+    fn scalar<'a>(&self, value: impl FnOnce() -> Cow<'a, str>) -> Option<Cow<'a, str>> {
+        self.steps.is_empty().then(value)
     }
 }
 
@@ -90,19 +90,19 @@ impl<'de> Visitor<'de> for Follow<'_> {
     }
 
     fn visit_borrowed_str<E: serde::de::Error>(self, value: &'de str) -> Result<Self::Value, E> {
-        self.scalar(|| Cow::Borrowed(value))
+        Ok(self.scalar(|| Cow::Borrowed(value)))
     }
 
     fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<Self::Value, E> {
-        self.scalar(|| Cow::Owned(value.to_owned()))
+        Ok(self.scalar(|| Cow::Owned(value.to_owned())))
     }
 
     fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<Self::Value, E> {
-        self.scalar(|| Cow::Owned(value.to_string()))
+        Ok(self.scalar(|| Cow::Owned(value.to_string())))
     }
 
     fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<Self::Value, E> {
-        self.scalar(|| Cow::Owned(value.to_string()))
+        Ok(self.scalar(|| Cow::Owned(value.to_string())))
     }
 
     fn visit_unit<E: serde::de::Error>(self) -> Result<Self::Value, E> {

@@ -158,14 +158,14 @@ impl Part {
                 }
                 Ok(found) => found,
             },
-            From::FirstOf(parts) => self.read_first(parts, facts, out)?,
+            From::FirstOf(parts) => Self::read_first(parts, facts, out)?,
         };
         Ok(if found { Presence::Present } else { Presence::Missing { what: &self.name } })
     }
 
     /// Reads the first alternative that is there. One that needs another kind of body gives way to the next, since
     /// a form and a JSON document are rightly alternatives; only when none is there is it an error.
-    fn read_first(&self, parts: &[Self], facts: &Facts<'_>, out: &mut Vec<u8>) -> Result<bool, Ambiguous> {
+    fn read_first(parts: &[Self], facts: &Facts<'_>, out: &mut Vec<u8>) -> Result<bool, Ambiguous> {
         let mut other_body = None;
         for (index, part) in parts.iter().enumerate() {
             let start = out.len();

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::str::FromStr;
 
-use phonenumber::Mode;
+use phonenumber::{Mode, PhoneNumber};
 use unicode_normalization::UnicodeNormalization;
 
 use super::source::Unread;
@@ -34,6 +34,27 @@ pub(super) fn e164(text: &str, region: Option<&Region>) -> Result<String, Unread
     if text.len() > MAX_LEN || !plus || !text.bytes().all(usual) {
         return Err(NOT_ONE);
     }
+    // A number with its country code is that country's, whatever region national ones are read as: only so is
+    // `+44 (0)20…` the number without the zero. What an international prefix (`011`) introduces is read again.
+    let region = region.filter(|_| !text.starts_with('+'));
     let number = phonenumber::parse(region.copied(), text).map_err(|_| NOT_ONE)?;
+    let once = number.format().mode(Mode::E164).to_string();
+    let number = phonenumber::parse(None, &once).map_err(|_| NOT_ONE)?;
+    if !is_possible(&number) {
+        return Err(NOT_ONE);
+    }
     Ok(number.format().mode(Mode::E164).to_string())
+}
+
+/// Returns whether a number is as long as some of its country's are: a digit too many is another spelling, or
+/// nobody's number. Its first digits are not looked at, since new ranges are opened faster than lists are updated.
+fn is_possible(number: &PhoneNumber) -> bool {
+    let Some(countries) = phonenumber::metadata::DATABASE.by_code(&number.code().value()) else {
+        return false;
+    };
+    let len = number.national().to_string().len();
+    countries.iter().any(|country| {
+        let lengths = country.descriptors().general().possible_length();
+        lengths.is_empty() || lengths.iter().any(|possible| usize::from(*possible) == len)
+    })
 }

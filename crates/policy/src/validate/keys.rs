@@ -176,17 +176,17 @@ fn kind(source: &str, node: &Node, report: &mut Report) -> Option<SourceKind> {
     }
     let text = node.text(source, report)?;
     match source {
-        "header" => match HeaderName::try_from(text) {
-            Ok(name) => Some(SourceKind::Header(name)),
-            Err(_) => {
+        "header" => {
+            let name = HeaderName::try_from(text).ok();
+            if name.is_none() {
                 report.add(
                     node.place,
                     format!("\"{text}\" is not a header's name"),
                     "write one such as x-api-key",
                 );
-                None
             }
-        },
+            name.map(SourceKind::Header)
+        }
         "json" => {
             let pointer = Pointer::read(text);
             if pointer.is_none() {

@@ -37,7 +37,7 @@ pub(super) fn read(
     let says = fields
         .need("says", "\"Ten a minute, per client.\"", report)
         .and_then(|node| node.text("says", report));
-    let note = fields.get("note").and_then(|node| node.text("note", report));
+    let remark = fields.get("note").and_then(|node| node.text("note", report));
     let key_node = fields.need("key", "client_ip", report);
     let key = key_node.and_then(|node| keys.key(node, report));
     let cost = fields.get("cost").map(|node| cost(node, report));
@@ -52,7 +52,7 @@ pub(super) fn read(
     let limit = Limit {
         name: format!("{rule}/{}", name?),
         says: says?.to_owned(),
-        note: note.map(str::to_owned),
+        note: remark.map(str::to_owned),
         key: key?,
         quota: quota?,
         cost: cost.unwrap_or(Some(1))?,
@@ -143,8 +143,8 @@ fn windowed(
     report: &mut Report,
 ) -> Option<Quota> {
     let (limit, window) = (number(fields, "limit", report), window(fields, report));
-    let limit = limit.filter(|limit| fits(build(*limit, FITTING_WINDOW), fields, (name, "limit"), report));
-    let window = window.filter(|window| fits(build(FITS, *window), fields, (name, "window"), report));
+    let limit = limit.filter(|limit| fits(&build(*limit, FITTING_WINDOW), fields, (name, "limit"), report));
+    let window = window.filter(|window| fits(&build(FITS, *window), fields, (name, "window"), report));
     build(limit?, window?).ok()
 }
 
@@ -165,20 +165,21 @@ fn paced(
 ) -> Option<Quota> {
     let units = number(fields, paced.units, report);
     let rate = rate(fields, paced.rate, report);
-    let rate = rate.filter(|rate| fits(rate.clone(), fields, (paced.name, paced.rate), report));
+    let rate = rate.filter(|rate| fits(rate, fields, (paced.name, paced.rate), report));
     let fitting = Rate::new(FITS, FITTING_WINDOW).ok()?;
-    let units = units.filter(|units| fits(build(*units, fitting), fields, (paced.name, paced.units), report));
+    let units =
+        units.filter(|units| fits(&build(*units, fitting), fields, (paced.name, paced.units), report));
     build(units?, rate?.ok()?).ok()
 }
 
 /// Reports a number outside the domain at its field.
 fn fits<T>(
-    built: Result<T, QuotaError>,
+    built: &Result<T, QuotaError>,
     fields: &Fields<'_>,
     (name, field): (&str, &str),
     report: &mut Report,
 ) -> bool {
-    if let Err(error) = &built {
+    if let Err(error) = built {
         report.add(fields.place_of(field), format!("{name}: {error}"), "");
     }
     built.is_ok()
