@@ -15,10 +15,11 @@ impl Ask {
     /// Asks for one unit and accepts any delay.
     pub const ONE: Self = Self { cost: 1, max_delay: Span::MAX };
 
-    /// Asks for `cost` units and accepts any delay. A cost of zero asks without taking; one above 2^30 is more
-    /// than any limit holds and stands for 2^30 + 1.
+    /// Asks for `cost` units and accepts any delay. A cost of zero asks without taking; one above 2^30 + 1, the most
+    /// that the longest queue and its server hold, is more than any limit and stands for 2^30 + 2.
     pub const fn units(cost: u32) -> Self {
-        let cost = if cost > MAX_UNITS { MAX_UNITS.saturating_add(1) } else { cost };
+        const BEYOND: u32 = MAX_UNITS.saturating_add(2);
+        let cost = if cost > BEYOND { BEYOND } else { cost };
         Self { cost, max_delay: Span::MAX }
     }
 
@@ -66,7 +67,7 @@ impl Decision {
 pub enum Answer {
     /// It may, after `delay` (zero but for a leaky bucket).
     Admit {
-        /// How long the request must be held before it starts.
+        /// How long the request must be held before it starts; [`Span::MAX`] also stands for longer than any span.
         delay: Span,
     },
     /// It may not.

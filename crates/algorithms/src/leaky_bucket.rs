@@ -94,17 +94,34 @@ fn refusal(quota: LeakyBucket, backlog: Backlog, ask: Ask, now: Timestamp) -> Op
     if ask.cost() == 0 {
         return None;
     }
-    let places = quota.places();
-    let last = ask.cost().saturating_sub(1);
-    let room = places.checked_sub(ask.cost());
-    let own = mul(u64::from(last), quota.rate.micros());
-    let allowed = mul(ask.max_delay().as_micros(), u64::from(quota.rate.units()));
-    let (Some(room), Some(slack)) = (room, allowed.checked_sub(own)) else { return Some(Retry::Never) };
+    let Some(room) = quota.places().checked_sub(ask.cost()) else { return Some(Retry::Never) };
     let full = (backlog.whole > room).then(|| drain(quota.rate, backlog, room));
-    let ahead = amount(quota.rate, backlog);
-    let late = ahead.checked_sub(slack).filter(|over| *over > 0);
+    let late = match slack(quota.rate, ask) {
+        Slack::Any => None,
+        Slack::None => return Some(Retry::Never),
+        Slack::Of(slack) => amount(quota.rate, backlog).checked_sub(slack).filter(|over| *over > 0),
+    };
     let late = late.map(|over| Span::from_micros(div_ceil(over, u64::from(quota.rate.units()))));
     full.max(late).map(|wait| Retry::after(wait, now))
+}
+
+/// How much may be ahead of an ask.
+enum Slack {
+    /// As much as there may: its delay does not matter, not even one that no span holds.
+    Any,
+    /// So much, in 1/q of a unit.
+    Of(u128),
+    /// Less than nothing: its own units take longer than it can be held.
+    None,
+}
+
+fn slack(rate: Rate, ask: Ask) -> Slack {
+    if ask.max_delay() == Span::MAX {
+        return Slack::Any;
+    }
+    let own = mul(u64::from(ask.cost().saturating_sub(1)), rate.micros());
+    let allowed = mul(ask.max_delay().as_micros(), u64::from(rate.units()));
+    allowed.checked_sub(own).map_or(Slack::None, Slack::Of)
 }
 
 fn decision(quota: LeakyBucket, backlog: Backlog, answer: Answer) -> Decision {

@@ -80,6 +80,33 @@ impl Log {
         }
     }
 
+    /// Carries out an edit without growing: when there is no room for one more stamp, the newest one takes the new
+    /// one's units in and its date on. All of them then leave later, never earlier.
+    pub fn apply_in_place(&mut self, edit: &LogEdit) {
+        self.apply(&LogEdit { then: Then::Nothing, ..*edit });
+        if let Then::Push(stamp) = edit.then
+            && !self.has_room()
+            && let Some(last) = self.0.stamps.back_mut()
+        {
+            last.at = last.at.max(stamp.at);
+        }
+        self.apply(&LogEdit { redate: None, forget: 0, then: edit.then });
+    }
+
+    /// Returns whether one more stamp fits without growing.
+    pub fn has_room(&self) -> bool {
+        self.0.stamps.len() < self.0.stamps.capacity()
+    }
+
+    /// Gives back memory when three quarters of it are unused.
+    pub fn shrink(&mut self) {
+        const WORTH_WHILE: usize = 16;
+        let unused = self.0.stamps.capacity().saturating_sub(self.0.stamps.len());
+        if self.0.stamps.capacity() > WORTH_WHILE && unused > self.0.stamps.len().saturating_mul(3) {
+            self.0.stamps.shrink_to(self.0.stamps.len().saturating_mul(2));
+        }
+    }
+
     fn newest(&self) -> Option<u64> {
         self.0.stamps.back().map(|last| last.at)
     }

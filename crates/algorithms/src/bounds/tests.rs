@@ -4,6 +4,11 @@
 //! grid steps: `naive` writes each limiter a second time from the contract's table, `real` asks this crate. Quotas are
 //! built from their fields here, because a public one cannot have a window of a few microseconds.
 
+#![allow(
+    clippy::arithmetic_side_effects,
+    reason = "the numbers of the search are small, and a test may panic"
+)]
+
 mod naive;
 mod real;
 mod search;
