@@ -25,8 +25,7 @@ pub struct ServeOptions {
     pub idle_timeout: Duration,
     /// The most HTTP/2 streams one connection may have open. Default 256.
     pub http2_max_streams: u32,
-    /// How often an HTTP/2 connection with open streams is pinged; unanswered for as long again, it is closed.
-    /// Default 30 s.
+    /// How often an HTTP/2 connection is pinged; unanswered for as long again, it is closed. Default 30 s.
     pub http2_keep_alive: Duration,
     /// How long requests under way may take to finish once shutdown has begun. Default 30 s.
     pub drain_timeout: Duration,

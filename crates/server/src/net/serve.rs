@@ -58,7 +58,9 @@ where
 {
     let drain_timeout = options.drain_timeout;
     let mut listener = Listener::new(socket, options.max_connections);
-    let (draining, cut, tunnels) = (CancellationToken::new(), CancellationToken::new(), Tunnels::default());
+    let (draining, cut) = (CancellationToken::new(), CancellationToken::new());
+    let _cut_when_dropped = cut.clone().drop_guard();
+    let tunnels = Tunnels::new(&cut);
     let connector = Arc::new(Connector::new(options, draining.clone(), cut.clone(), tunnels.clone()));
     let mut connections = JoinSet::new();
     let mut report = DrainReport::default();
@@ -67,7 +69,11 @@ where
         tokio::select! {
             biased;
             () = &mut shutdown => break,
-            Some(_) = connections.join_next(), if !connections.is_empty() => {}
+            Some(ended) = connections.join_next(), if !connections.is_empty() => {
+                if let Err(error) = ended {
+                    tracing::error!(%error, "a connection's task failed");
+                }
+            }
             accepted = listener.accept() => {
                 report.accepted += 1;
                 connections.spawn(Arc::clone(&connector).run(accepted, service.clone()));

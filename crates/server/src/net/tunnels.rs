@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 /// All tunnels of a listener.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Tunnels {
     tasks: TaskTracker,
     closing: CancellationToken,
@@ -17,6 +17,11 @@ pub(crate) struct Tunnels {
 }
 
 impl Tunnels {
+    /// Tunnels that end with `listener` at the latest.
+    pub(crate) fn new(listener: &CancellationToken) -> Self {
+        Self { tasks: TaskTracker::new(), closing: listener.child_token(), cut: Arc::default() }
+    }
+
     /// Returns the right to open tunnels on one connection, which keeps the connection's permit while any is open.
     pub(crate) fn scope(&self, permit: Arc<OwnedSemaphorePermit>) -> TunnelScope {
         TunnelScope { tunnels: self.clone(), permit }

@@ -47,6 +47,8 @@ pub(crate) enum ForwardError {
     UnaskedUpgrade,
     #[error("the request cannot be sent on: {0}")]
     Target(http::Error),
+    #[error("the request states a length and has no body")]
+    Length,
 }
 
 impl ForwardError {
@@ -54,7 +56,7 @@ impl ForwardError {
         match self {
             Self::Connect(_) | Self::Exchange(_) | Self::UnaskedUpgrade => StatusCode::BAD_GATEWAY,
             Self::ConnectTimeout(_) | Self::UpstreamTimeout => StatusCode::GATEWAY_TIMEOUT,
-            Self::ClientBody(_) | Self::Target(_) => StatusCode::BAD_REQUEST,
+            Self::ClientBody(_) | Self::Target(_) | Self::Length => StatusCode::BAD_REQUEST,
             Self::ClientTimeout => StatusCode::REQUEST_TIMEOUT,
         }
     }
@@ -72,6 +74,7 @@ impl ForwardError {
             Self::ClientBody(_) => "The request's body ended early or was malformed.",
             Self::ClientTimeout => "The request's body stopped arriving.",
             Self::Target(_) => "The request's target cannot be sent on.",
+            Self::Length => "The request states a length and has no body.",
         }
     }
 }

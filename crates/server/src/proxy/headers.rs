@@ -13,6 +13,7 @@ use http::{Method, Version};
 use super::forwarded;
 
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
+const PROXY: HeaderName = HeaderName::from_static("proxy");
 const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
 const PROXY_AUTHENTICATE: HeaderName = http::header::PROXY_AUTHENTICATE;
 const PROXY_AUTHORIZATION: HeaderName = http::header::PROXY_AUTHORIZATION;
@@ -56,6 +57,8 @@ pub(crate) fn strip_hop_by_hop(headers: &mut HeaderMap) {
 pub(crate) fn prepare_request(headers: &mut HeaderMap, upgrade: Option<HeaderValue>, to_http2: bool) {
     let trailers = tokens(headers, &TE).any(|token| token.eq_ignore_ascii_case("trailers"));
     strip_hop_by_hop(headers);
+    // Some servers hand it to scripts as the variable that names their outgoing proxy.
+    headers.remove(PROXY);
     // Our own server has answered it, or will when the upstream starts to take the body.
     headers.remove(EXPECT);
     if trailers {
@@ -87,10 +90,18 @@ pub(crate) fn prepare_response(headers: &mut HeaderMap, switches: bool) {
     }
 }
 
-/// Says that a body without a length is chunked. Left to itself the HTTP client would drop it where a body is unusual.
-pub(crate) fn frame_body(headers: &mut HeaderMap, has_body: bool, to_http2: bool) {
-    if has_body && !to_http2 && !headers.contains_key(CONTENT_LENGTH) {
-        headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+/// Makes the header agree with the body; `false` when a length was promised and there is no body.
+///
+/// A body without a length is said to be chunked, or the HTTP client would drop it where a body is unusual. A length
+/// without a body it would send as it is, and the upstream would take the next request for the body.
+pub(crate) fn frame_body(headers: &mut HeaderMap, has_body: bool, to_http2: bool) -> bool {
+    match headers.get(CONTENT_LENGTH) {
+        None if has_body && !to_http2 => {
+            headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+            true
+        }
+        Some(length) if !has_body => length.as_bytes().iter().all(|&digit| digit == b'0'),
+        _ => true,
     }
 }
 

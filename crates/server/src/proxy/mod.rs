@@ -119,7 +119,9 @@ impl Upstream {
         let (peer, resolved) = (parts.extensions.get::<PeerInfo>(), parts.extensions.get::<ResolvedClient>());
         forwarded::set_forwarding(&mut parts.headers, peer, resolved);
         headers::add_via(&mut parts.headers, parts.version);
-        headers::frame_body(&mut parts.headers, progress.is_some(), self.http2);
+        if !headers::frame_body(&mut parts.headers, progress.is_some(), self.http2) {
+            return Err(ForwardError::Length);
+        }
         // What is known about the client's request means nothing to the upstream's connection.
         parts.extensions.clear();
         parts.version = if self.http2 { Version::HTTP_2 } else { Version::HTTP_11 };
@@ -175,3 +177,6 @@ fn pass_on(response: Response<Incoming>, switches: bool) -> Response<ProxyBody> 
     let body = if switches { ProxyBody::empty() } else { ProxyBody::from(body) };
     Response::from_parts(parts, body)
 }
+
+#[cfg(test)]
+mod tests;

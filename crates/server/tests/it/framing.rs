@@ -99,6 +99,7 @@ async fn a_sound_request_before_an_ambiguous_one_is_still_answered() {
     let answers = client.read_to_close().await;
     assert!(answers.starts_with("HTTP/1.1 200") && answers.contains("HTTP/1.1 400"), "{answers}");
     // The pool goes with the gateway, and with it the connection.
+    drop(client);
     soon(gateway.stop()).await.unwrap();
     assert_eq!(server.read_to_close().await.as_str(), "", "nothing of the second request may be sent on");
 }

@@ -181,6 +181,20 @@ async fn draining_finishes_open_streams_and_opens_no_more() {
 }
 
 #[tokio::test]
+async fn a_length_without_a_body_reaches_no_http1_upstream() {
+    // The upstream would take the next request on its connection for the body.
+    let upstream = RawServer::new().await;
+    let gateway = Gateway::before(&upstream).await;
+    let (mut sender, _connection) = connect(gateway.address).await;
+    let mut request = get("/");
+    request.headers_mut().insert("content-length", "9".parse().unwrap());
+    if let Ok(response) = soon(sender.send_request(request)).await {
+        assert_eq!(response.status(), 400);
+    }
+    assert!(upstream.is_untouched().await);
+}
+
+#[tokio::test]
 async fn an_idle_connection_is_closed() {
     let upstream = RawServer::new().await;
     let options = ServeOptions { idle_timeout: Duration::from_millis(50), ..ServeOptions::default() };

@@ -123,3 +123,24 @@ fn trailers_cannot_say_what_only_a_header_may() {
     clean_trailers(&mut trailers);
     assert_eq!(names(&trailers), ["digest"]);
 }
+
+#[test]
+fn the_header_agrees_with_the_body_or_the_request_is_not_sent() {
+    for (length, has_body, to_http2, expected) in [
+        (None, true, false, Some("transfer-encoding: chunked")),
+        (None, true, true, Some("")),
+        (None, false, false, Some("")),
+        (Some("3"), true, false, Some("content-length: 3")),
+        (Some("0"), false, false, Some("content-length: 0")),
+        (Some("3"), false, false, None),
+        (Some("3"), false, true, None),
+    ] {
+        let mut headers =
+            map(&length.map(|length| ("Content-Length", length)).into_iter().collect::<Vec<_>>());
+        let agreed = frame_body(&mut headers, has_body, to_http2).then(|| {
+            let lines = headers.iter().map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()));
+            lines.collect::<Vec<_>>().join("|")
+        });
+        assert_eq!(agreed.as_deref(), expected, "{length:?} {has_body} {to_http2}");
+    }
+}
