@@ -1,1 +1,37 @@
-//! A rate limiter whose limits mean what they say: the library.
+//! A rate limiter whose limits mean what they say.
+//!
+//! A [`Limiter`] holds named limits and the store that counts for them. A check asks one or several limits at once,
+//! all or nothing, and returns a [`Verdict`]: a ruling, every decision behind it, and an explanation in words.
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use tidegate::{Limit, Limiter, Quota, Rate, Span};
+//!
+//! let per_account = Quota::token_bucket(4, Rate::new(1, Span::from_secs(10))?)?;
+//! let limiter = Limiter::in_memory([Limit::new("verify/per-account", per_account)])?;
+//! let verdict = limiter.check_key("verify/per-account", "odalys@example.com").await?;
+//! assert!(verdict.is_allowed());
+//! # Ok(()) }
+//! ```
+//!
+//! With the feature `policy` (on by default) a limiter is built from a policy file and checks whole requests:
+//! [`Limiter::from_policy`], [`Limiter::check`].
+//!
+//! One check goes through three steps, each a file: `plan` (pure: which limits, on which keys, at which cost), one
+//! store call, `combine` (pure: from decisions to a verdict).
+
+mod combine;
+mod limit;
+mod limiter;
+mod plan;
+#[cfg(feature = "policy")]
+mod policy;
+mod verdict;
+
+pub use limit::{Disclosure, Limit, OnStoreFailure};
+pub use limiter::{BuildError, Limiter, Options, UnknownLimit};
+pub use tidegate_algorithms::{Anchor, Answer, Decision, Quota, QuotaError, Rate, Retry, Span, Timestamp};
+#[cfg(feature = "policy")]
+pub use tidegate_policy as policy_file;
+pub use tidegate_store::{MemoryOptions, MemoryStore, Store, StoreError};
+pub use verdict::{BadKey, LimitDecision, Receipt, Ruling, Verdict};

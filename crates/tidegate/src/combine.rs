@@ -1,0 +1,47 @@
+//! From the store's answer to a verdict. Pure.
+
+use tidegate_algorithms::{Answer, Retry, Span};
+use tidegate_store::Decided;
+
+use crate::limit::{Limit, OnStoreFailure};
+use crate::limiter::Enforced;
+use crate::plan::Plan;
+use crate::verdict::{LimitDecision, Ruling, Verdict};
+
+/// Combines the decisions of a plan's limits.
+pub(crate) fn decided(plan: &Plan, limits: &[Enforced], answer: Decided) -> Verdict {
+    let planned = plan.limits().filter_map(|index| limits.get(index));
+    let decisions = planned
+        .zip(answer.outcomes)
+        .map(|(enforced, outcome)| LimitDecision {
+            limit: enforced.limit.clone(),
+            decision: outcome.decision,
+            receipt: outcome.receipt,
+        })
+        .collect();
+    let mut verdict = Verdict { ruling: Ruling::Uncounted, decisions, at: Some(answer.at) };
+    verdict.ruling = ruling(&verdict.decisions);
+    verdict
+}
+
+/// Combines the limits' choices for a store that does not answer.
+pub(crate) fn store_down<'a>(limits: impl Iterator<Item = &'a Limit>) -> Verdict {
+    let mut enforced = limits.filter(|limit| !limit.is_shadow());
+    let denies = enforced.any(|limit| limit.store_failure() == OnStoreFailure::Deny);
+    Verdict::without_decisions(if denies { Ruling::StoreDown } else { Ruling::Uncounted })
+}
+
+fn ruling(decisions: &[LimitDecision]) -> Ruling {
+    let mut longest: Option<Retry> = None;
+    let mut delay = Span::ZERO;
+    for decision in decisions.iter().filter(|decision| decision.is_enforced()) {
+        match decision.decision.answer {
+            Answer::Refuse(retry) => longest = longest.max(Some(retry)),
+            Answer::Admit { delay: own } => delay = delay.max(own),
+        }
+    }
+    match longest {
+        Some(retry) => Ruling::Refuse { retry },
+        None => Ruling::Allow { delay },
+    }
+}

@@ -1,0 +1,132 @@
+//! A limit as the limiter enforces it: a quota with a name, its words, and what happens around it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use tidegate_algorithms::Quota;
+
+/// A named limit.
+///
+/// Cheap to clone; a verdict holds the limits it speaks of.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Limit {
+    name: Arc<str>,
+    says: Arc<str>,
+    quota: Quota,
+    cost: u32,
+    shadow: bool,
+    disclosure: Disclosure,
+    on_store_failure: OnStoreFailure,
+}
+
+impl Limit {
+    /// Builds a limit that counts one unit a request, is enforced, tells clients everything and denies when its
+    /// store fails.
+    pub fn new(name: impl Into<Arc<str>>, quota: Quota) -> Self {
+        Self {
+            name: name.into(),
+            says: Arc::from(""),
+            quota,
+            cost: 1,
+            shadow: false,
+            disclosure: Disclosure::All,
+            on_store_failure: OnStoreFailure::Deny,
+        }
+    }
+
+    /// Says the limit in words.
+    #[must_use]
+    pub fn says(mut self, words: impl Into<Arc<str>>) -> Self {
+        self.says = words.into();
+        self
+    }
+
+    /// Counts `units` for each request; zero looks without taking.
+    #[must_use]
+    pub fn cost(mut self, units: u32) -> Self {
+        self.cost = units;
+        self
+    }
+
+    /// Evaluates and charges the limit without ever refusing.
+    #[must_use]
+    pub fn shadow(mut self, shadow: bool) -> Self {
+        self.shadow = shadow;
+        self
+    }
+
+    /// Chooses what a client is told.
+    #[must_use]
+    pub fn disclosing(mut self, disclosure: Disclosure) -> Self {
+        self.disclosure = disclosure;
+        self
+    }
+
+    /// Chooses what happens when the store does not answer.
+    #[must_use]
+    pub fn on_store_failure(mut self, choice: OnStoreFailure) -> Self {
+        self.on_store_failure = choice;
+        self
+    }
+
+    /// Returns the name, `rule/limit` for one of a policy file.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the limit in words; empty when nobody said them.
+    pub fn words(&self) -> &str {
+        &self.says
+    }
+
+    /// Returns the algorithm with its numbers.
+    pub fn quota(&self) -> &Quota {
+        &self.quota
+    }
+
+    /// Returns the units a request takes unless the caller says otherwise.
+    pub fn units(&self) -> u32 {
+        self.cost
+    }
+
+    /// Returns whether the limit never refuses.
+    pub fn is_shadow(&self) -> bool {
+        self.shadow
+    }
+
+    /// Returns what a client is told.
+    pub fn disclosure(&self) -> Disclosure {
+        self.disclosure
+    }
+
+    /// Returns what happens when the store does not answer.
+    pub fn store_failure(&self) -> OnStoreFailure {
+        self.on_store_failure
+    }
+}
+
+impl fmt::Debug for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Limit").field("name", &self.name).field("quota", &self.quota).finish_non_exhaustive()
+    }
+}
+
+/// What a client is told about a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Disclosure {
+    /// The numbers, on every answer, and the words on a refusal.
+    All,
+    /// When to come back, on a refusal.
+    RetryAfter,
+    /// That it was refused.
+    Nothing,
+}
+
+/// What happens to a request when the store does not answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OnStoreFailure {
+    /// It is refused: not as one too many, but because nobody can tell.
+    Deny,
+    /// It passes, and the verdict says that nobody counted.
+    Allow,
+}

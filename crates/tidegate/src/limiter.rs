@@ -1,0 +1,234 @@
+//! The limiter: plan, one store call, combine.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use tidegate_algorithms::{Span, Timestamp};
+use tidegate_store::{LimitId, MemoryOptions, MemoryStore, Refund, Store, StoreError};
+
+use crate::combine;
+use crate::limit::Limit;
+use crate::plan::Plan;
+use crate::verdict::{Receipt, Ruling, Verdict};
+
+/// A rate limiter: limits, and the store that counts for them.
+///
+/// Cheap to clone; clones share everything. A check is decided for all its limits at once or for none: a request
+/// that one limit refuses has used up nothing of the others.
+#[derive(Clone)]
+pub struct Limiter {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) limits: Vec<Enforced>,
+    by_name: HashMap<Arc<str>, usize>,
+    #[cfg(feature = "policy")]
+    pub(crate) policy: Option<crate::policy::Compiled>,
+}
+
+/// A limit with the store's handle for it.
+pub(crate) struct Enforced {
+    pub(crate) limit: Limit,
+    pub(crate) id: LimitId,
+}
+
+/// How a check is made.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// The instant of the check; `None` for the store's clock. Tests and simulations pass one.
+    pub at: Option<Timestamp>,
+    /// The longest delay the caller can hold a request for a leaky bucket.
+    pub max_delay: Span,
+    /// The units to charge instead of each limit's own cost.
+    pub cost: Option<u32>,
+    /// Whether to look without taking.
+    pub peek: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { at: None, max_delay: Span::MAX, cost: None, peek: false }
+    }
+}
+
+/// Why a limiter cannot be built.
+#[derive(Debug, Clone)]
+pub enum BuildError {
+    /// Two limits have this name.
+    Duplicate(String),
+    /// The memory store could not be made: the system gives no randomness for its secret.
+    Store(StoreError),
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Duplicate(name) => write!(f, "two limits are named {name:?}; give each its own name"),
+            Self::Store(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for BuildError {}
+
+/// A check of a limit the limiter does not have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownLimit(pub(crate) String);
+
+impl UnknownLimit {
+    /// Returns the name that no limit has.
+    pub fn name(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for UnknownLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no limit is named {:?}", self.0)
+    }
+}
+
+impl std::error::Error for UnknownLimit {}
+
+impl Limiter {
+    /// Builds a limiter that counts in this process.
+    ///
+    /// # Errors
+    /// When two limits have one name, or the system gives no randomness for the store's secret.
+    pub fn in_memory(limits: impl IntoIterator<Item = Limit>) -> Result<Self, BuildError> {
+        let store = MemoryStore::new(MemoryOptions::default()).map_err(BuildError::Store)?;
+        Self::new(Arc::new(store), limits)
+    }
+
+    /// Builds a limiter over a store.
+    ///
+    /// # Errors
+    /// When two limits have one name.
+    pub fn new(store: Arc<dyn Store>, limits: impl IntoIterator<Item = Limit>) -> Result<Self, BuildError> {
+        Ok(Self { inner: Arc::new(Inner::new(store, limits)?) })
+    }
+
+    /// Returns the limits, in the order they were given.
+    pub fn limits(&self) -> impl ExactSizeIterator<Item = &Limit> {
+        self.inner.limits.iter().map(|enforced| &enforced.limit)
+    }
+
+    /// Checks one limit on one key.
+    ///
+    /// # Errors
+    /// When no limit has this name.
+    pub async fn check_key(&self, limit: &str, key: impl AsRef<[u8]>) -> Result<Verdict, UnknownLimit> {
+        self.check_keys([(limit, key)], Options::default()).await
+    }
+
+    /// Checks several limits at once, each on its key: all are charged or none is.
+    ///
+    /// # Errors
+    /// When no limit has one of the names.
+    pub async fn check_keys<'k, K: AsRef<[u8]>>(
+        &self,
+        keys: impl IntoIterator<Item = (&'k str, K)>,
+        options: Options,
+    ) -> Result<Verdict, UnknownLimit> {
+        let mut plan = Plan::default();
+        for (name, key) in keys {
+            let found = self.inner.by_name.get(name).copied();
+            let index = found.ok_or_else(|| UnknownLimit(name.to_owned()))?;
+            let units = self.inner.limits.get(index).map_or(1, |enforced| enforced.limit.units());
+            plan.push(index, options.cost.unwrap_or(units), |out| {
+                out.extend_from_slice(key.as_ref());
+                Ok::<bool, UnknownLimit>(true)
+            })?;
+        }
+        Ok(self.inner.run(&plan, options).await)
+    }
+
+    /// Gives back what a receipt was charged with.
+    ///
+    /// A refund never leaves more than if the request had not been made: where the charge can no longer be told
+    /// apart (its window is over, its bucket has refilled) nothing is given back.
+    ///
+    /// # Errors
+    /// When the store does not answer; what was given back is then unknown, and the receipt is spent.
+    pub async fn refund(&self, receipt: Receipt) -> Result<(), StoreError> {
+        self.refund_at(receipt, None).await
+    }
+
+    /// Gives back what a receipt was charged with, at an instant of the caller's.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub async fn refund_at(&self, receipt: Receipt, at: Option<Timestamp>) -> Result<(), StoreError> {
+        let refunds: SmallVec<[Refund<'_>; 4]> = receipt
+            .charges
+            .iter()
+            .map(|(limit, receipt)| Refund { receipt: *receipt, quota: limit.quota() })
+            .collect();
+        self.inner.store.refund(&refunds, at).await
+    }
+
+    /// Asks whether the store answers.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub async fn ping(&self) -> Result<(), StoreError> {
+        self.inner.store.ping().await
+    }
+}
+
+impl fmt::Debug for Limiter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Limiter")
+            .field("store", &self.inner.store)
+            .field("limits", &self.inner.limits.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Inner {
+    pub(crate) fn new(
+        store: Arc<dyn Store>,
+        limits: impl IntoIterator<Item = Limit>,
+    ) -> Result<Self, BuildError> {
+        let mut enforced = Vec::new();
+        let mut by_name = HashMap::new();
+        for limit in limits {
+            if by_name.insert(Arc::from(limit.name()), enforced.len()).is_some() {
+                return Err(BuildError::Duplicate(limit.name().to_owned()));
+            }
+            enforced.push(Enforced { id: store.limit(limit.name()), limit });
+        }
+        Ok(Self {
+            store,
+            limits: enforced,
+            by_name,
+            #[cfg(feature = "policy")]
+            policy: None,
+        })
+    }
+
+    /// Asks the store for a plan's decisions and combines them.
+    pub(crate) async fn run(&self, plan: &Plan, options: Options) -> Verdict {
+        if plan.is_empty() {
+            return Verdict::without_decisions(Ruling::Allow { delay: Span::ZERO });
+        }
+        let checks = plan.checks(&self.limits, options.max_delay);
+        let answer = if options.peek {
+            self.store.peek(&checks, options.at).await
+        } else {
+            self.store.decide(&checks, options.at).await
+        };
+        match answer {
+            Ok(answer) => combine::decided(plan, &self.limits, answer),
+            Err(error) => {
+                tracing::warn!(%error, "the store does not answer");
+                let limits = plan.limits().filter_map(|index| self.limits.get(index));
+                combine::store_down(limits.map(|enforced| &enforced.limit))
+            }
+        }
+    }
+}

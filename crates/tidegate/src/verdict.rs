@@ -1,0 +1,240 @@
+//! The answer for a request: one ruling, and every decision behind it.
+
+use std::fmt;
+
+use smallvec::SmallVec;
+use tidegate_algorithms::{Decision, Retry, Span, Timestamp};
+use tidegate_store::ChargeReceipt;
+
+use crate::limit::Limit;
+
+/// The answer for a request.
+#[derive(Debug, Clone)]
+#[must_use = "a verdict that nobody looks at limits nothing"]
+pub struct Verdict {
+    pub(crate) ruling: Ruling,
+    pub(crate) decisions: SmallVec<[LimitDecision; 4]>,
+    pub(crate) at: Option<Timestamp>,
+}
+
+/// What becomes of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ruling {
+    /// It passes, after `delay` (zero but for a leaky bucket).
+    Allow {
+        /// How long it must be held before it starts.
+        delay: Span,
+    },
+    /// It is one too many: 429.
+    Refuse {
+        /// When it would pass if nothing else happened: the largest wait of the limits that refuse it.
+        retry: Retry,
+    },
+    /// A key cannot be read from it in one way only, or is missing and required: 400.
+    BadRequest(BadKey),
+    /// The store did not answer, and a limit denies then: 503.
+    StoreDown,
+    /// The store did not answer, and every limit allows then: it passes, uncounted.
+    Uncounted,
+}
+
+/// Why a key could not be taken from a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadKey {
+    pub(crate) part: String,
+    pub(crate) why: String,
+}
+
+impl BadKey {
+    /// Returns what could not be read: a key's name, or `path`.
+    pub fn part(&self) -> &str {
+        &self.part
+    }
+}
+
+impl fmt::Display for BadKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.part, self.why)
+    }
+}
+
+impl std::error::Error for BadKey {}
+
+/// The decision of one limit.
+#[derive(Debug, Clone)]
+pub struct LimitDecision {
+    /// The limit.
+    pub limit: Limit,
+    /// Its answer.
+    pub decision: Decision,
+    pub(crate) receipt: Option<ChargeReceipt>,
+}
+
+impl LimitDecision {
+    /// Returns whether this decision counts towards the ruling.
+    pub fn is_enforced(&self) -> bool {
+        !self.limit.is_shadow()
+    }
+
+    fn refuses(&self) -> Option<Retry> {
+        match self.decision.answer {
+            tidegate_algorithms::Answer::Refuse(retry) => Some(retry),
+            tidegate_algorithms::Answer::Admit { .. } => None,
+        }
+    }
+}
+
+impl Verdict {
+    pub(crate) fn without_decisions(ruling: Ruling) -> Self {
+        Self { ruling, decisions: SmallVec::new(), at: None }
+    }
+
+    /// Returns what becomes of the request.
+    pub fn ruling(&self) -> &Ruling {
+        &self.ruling
+    }
+
+    /// Returns whether the request may pass.
+    pub fn is_allowed(&self) -> bool {
+        matches!(self.ruling, Ruling::Allow { .. } | Ruling::Uncounted)
+    }
+
+    /// Returns how long an allowed request must be held before it starts.
+    pub fn delay(&self) -> Span {
+        match self.ruling {
+            Ruling::Allow { delay } => delay,
+            _ => Span::ZERO,
+        }
+    }
+
+    /// Returns when a refused request would pass, if it was one too many.
+    pub fn retry(&self) -> Option<Retry> {
+        match self.ruling {
+            Ruling::Refuse { retry } => Some(retry),
+            _ => None,
+        }
+    }
+
+    /// Returns every decision, shadow ones too, in the order of the rules and their limits.
+    pub fn decisions(&self) -> &[LimitDecision] {
+        &self.decisions
+    }
+
+    /// Returns the instant of the decision by the store's clock, when the store was asked.
+    pub fn at(&self) -> Option<Timestamp> {
+        self.at
+    }
+
+    /// Returns the decision that settled the matter: of a refusal, the one with the longest wait; else the tightest,
+    /// the enforced one with the least remaining. `None` when no enforced limit was asked.
+    pub fn deciding(&self) -> Option<&LimitDecision> {
+        let enforced = || self.decisions.iter().filter(|decision| decision.is_enforced());
+        let refusing = enforced().filter_map(|decision| Some((decision.refuses()?, decision)));
+        // The first of equals decides, as the policy file lists it first; `max_by_key` keeps the last.
+        let longest = refusing.rev().max_by_key(|(retry, _)| *retry).map(|(_, decision)| decision);
+        longest.or_else(|| {
+            enforced().min_by_key(|decision| {
+                (decision.decision.remaining, std::cmp::Reverse(decision.decision.reset_after))
+            })
+        })
+    }
+
+    /// Returns the enforced limits that refuse the request.
+    pub fn violated(&self) -> impl Iterator<Item = &LimitDecision> {
+        self.decisions.iter().filter(|decision| decision.is_enforced() && decision.refuses().is_some())
+    }
+
+    /// Returns the shadow limits that would have refused the request.
+    pub fn would_refuse(&self) -> impl Iterator<Item = &LimitDecision> {
+        self.decisions.iter().filter(|decision| !decision.is_enforced() && decision.refuses().is_some())
+    }
+
+    /// Explains the verdict in a sentence for people: the deciding limit, its numbers, its words.
+    pub fn explain(&self) -> String {
+        match &self.ruling {
+            Ruling::BadRequest(bad) => format!("refused as a bad request: {bad}"),
+            Ruling::StoreDown => "refused: the limiter's store does not answer".to_owned(),
+            Ruling::Uncounted => "allowed uncounted: the limiter's store does not answer".to_owned(),
+            Ruling::Allow { delay } => self.explain_allowed(*delay),
+            Ruling::Refuse { retry } => self.explain_refused(*retry),
+        }
+    }
+
+    fn explain_allowed(&self, delay: Span) -> String {
+        let held = if delay == Span::ZERO { String::new() } else { format!(" after {delay}") };
+        match self.deciding() {
+            None => format!("allowed{held}: no enforced limit applies"),
+            Some(LimitDecision { limit, decision, .. }) => format!(
+                "allowed{held}: {} has {} of {} left{}",
+                limit.name(),
+                decision.remaining,
+                decision.limit,
+                quoted(limit)
+            ),
+        }
+    }
+
+    fn explain_refused(&self, retry: Retry) -> String {
+        let when = match retry {
+            Retry::After(wait) => format!("again in {wait}"),
+            Retry::Never => "never at this cost".to_owned(),
+        };
+        match self.deciding() {
+            None => format!("refused: {when}"),
+            Some(LimitDecision { limit, decision, .. }) => format!(
+                "refused by {}: {} of {} left, {when}{}",
+                limit.name(),
+                decision.remaining,
+                decision.limit,
+                quoted(limit)
+            ),
+        }
+    }
+}
+
+fn quoted(limit: &Limit) -> String {
+    if limit.words().is_empty() { String::new() } else { format!(" (\u{201c}{}\u{201d})", limit.words()) }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.explain())
+    }
+}
+
+/// The receipts of a verdict's charges, good for one refund.
+#[derive(Debug, Default)]
+#[must_use = "dropping a receipt keeps its charges"]
+pub struct Receipt {
+    // A box, not a small vector: whoever keeps many receipts pays for the charges that are there.
+    pub(crate) charges: Box<[(Limit, ChargeReceipt)]>,
+}
+
+impl Receipt {
+    /// Returns whether there is nothing to give back.
+    pub fn is_empty(&self) -> bool {
+        self.charges.is_empty()
+    }
+
+    /// Returns the instant from which a refund gives nothing back, by the store's clock.
+    pub fn refundable_until(&self) -> Timestamp {
+        let until = self.charges.iter().map(|(limit, charge)| {
+            let window = limit.quota().window();
+            // A sliding counter weighs a count for one window more.
+            charge.charged_at().saturating_add(window).saturating_add(window)
+        });
+        until.max().unwrap_or_default()
+    }
+}
+
+impl Verdict {
+    /// Takes the receipts out of the verdict; a second call finds none.
+    pub fn take_receipt(&mut self) -> Receipt {
+        let charges = self
+            .decisions
+            .iter_mut()
+            .filter_map(|decision| Some((decision.limit.clone(), decision.receipt.take()?)))
+            .collect();
+        Receipt { charges }
+    }
+}

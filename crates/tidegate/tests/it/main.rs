@@ -1,0 +1,8 @@
+//! The limiter from outside: by code and by policy file, on the memory store, in virtual time.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+mod acceptance;
+mod by_code;
+mod by_policy;
+// mod failure;
+mod world;

@@ -1,0 +1,176 @@
+//! Bodies that pass through the layer without being copied.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Buf, Bytes};
+use http_body::{Body, Frame, SizeHint};
+use http_body_util::BodyExt;
+use pin_project_lite::pin_project;
+
+pin_project! {
+    /// A request body of which a first part may have been read to take a key from it.
+    ///
+    /// The service behind the layer sees the whole body all the same: first the frames that were read, then the rest.
+    #[derive(Debug)]
+    pub struct ReplayedBody<B> {
+        read: VecDeque<Frame<Bytes>>,
+        #[pin]
+        rest: B,
+        done: bool,
+    }
+}
+
+impl<B> ReplayedBody<B> {
+    /// Wraps a body nothing was read of.
+    pub(crate) fn untouched(rest: B) -> Self {
+        Self { read: VecDeque::new(), rest, done: false }
+    }
+}
+
+/// Why a body could not be read for its key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReadError {
+    /// It is longer than the policy allows for a body that holds a key.
+    TooLong,
+    /// It ended in an error.
+    Broken,
+}
+
+impl<B> ReplayedBody<B>
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    /// Reads a body to its end, at most `most` bytes of it, and returns it with its bytes.
+    ///
+    /// # Errors
+    /// When it is longer or breaks off.
+    pub(crate) async fn read_whole(mut rest: B, most: usize) -> Result<(Self, Bytes), ReadError> {
+        if rest.size_hint().lower() > u64::try_from(most).unwrap_or(u64::MAX) {
+            return Err(ReadError::TooLong);
+        }
+        let mut read = VecDeque::new();
+        let mut length = 0_usize;
+        while let Some(frame) = rest.frame().await {
+            let frame = frame.map_err(|_| ReadError::Broken)?;
+            length = length.saturating_add(frame.data_ref().map_or(0, Buf::remaining));
+            if length > most {
+                return Err(ReadError::TooLong);
+            }
+            read.push_back(frame);
+        }
+        let bytes = joined(&read, length);
+        Ok((Self { read, rest, done: true }, bytes))
+    }
+}
+
+/// Returns the data of all frames in one piece, without a copy when it is in one already.
+fn joined(frames: &VecDeque<Frame<Bytes>>, length: usize) -> Bytes {
+    let mut data = frames.iter().filter_map(Frame::data_ref).filter(|data| !data.is_empty());
+    match (data.next(), data.next()) {
+        (None, _) => Bytes::new(),
+        (Some(only), None) => only.clone(),
+        _ => {
+            let mut all = Vec::with_capacity(length);
+            for part in frames.iter().filter_map(Frame::data_ref) {
+                all.extend_from_slice(part);
+            }
+            Bytes::from(all)
+        }
+    }
+}
+
+impl<B> Body for ReplayedBody<B>
+where
+    B: Body<Data = Bytes>,
+{
+    type Data = Bytes;
+    type Error = B::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
+        let this = self.project();
+        if let Some(frame) = this.read.pop_front() {
+            return Poll::Ready(Some(Ok(frame)));
+        }
+        if *this.done {
+            return Poll::Ready(None);
+        }
+        let next = ready!(this.rest.poll_frame(context));
+        *this.done = next.is_none();
+        Poll::Ready(next)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.read.is_empty() && (self.done || self.rest.is_end_stream())
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let read: usize = self.read.iter().filter_map(Frame::data_ref).map(Buf::remaining).sum();
+        let read = u64::try_from(read).unwrap_or(u64::MAX);
+        if self.done {
+            return SizeHint::with_exact(read);
+        }
+        let rest = self.rest.size_hint();
+        let mut hint = SizeHint::new();
+        hint.set_lower(read.saturating_add(rest.lower()));
+        if let Some(upper) = rest.upper() {
+            hint.set_upper(read.saturating_add(upper));
+        }
+        hint
+    }
+}
+
+pin_project! {
+    /// A response body: the wrapped service's, or the layer's own answer.
+    #[derive(Debug)]
+    pub struct AnswerBody<R> {
+        #[pin]
+        passed: Option<R>,
+        own: Bytes,
+    }
+}
+
+impl<R> AnswerBody<R> {
+    /// Wraps the service's body.
+    pub(crate) fn passed(body: R) -> Self {
+        Self { passed: Some(body), own: Bytes::new() }
+    }
+
+    /// Builds a body of the layer's own, in one piece.
+    pub(crate) fn own(body: impl Into<Bytes>) -> Self {
+        Self { passed: None, own: body.into() }
+    }
+}
+
+impl<R> Body for AnswerBody<R>
+where
+    R: Body<Data = Bytes>,
+{
+    type Data = Bytes;
+    type Error = R::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, R::Error>>> {
+        let this = self.project();
+        match this.passed.as_pin_mut() {
+            Some(body) => body.poll_frame(context),
+            None if this.own.is_empty() => Poll::Ready(None),
+            None => Poll::Ready(Some(Ok(Frame::data(std::mem::take(this.own))))),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.passed.as_ref().map_or(self.own.is_empty(), Body::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let own = || SizeHint::with_exact(u64::try_from(self.own.len()).unwrap_or(u64::MAX));
+        self.passed.as_ref().map_or_else(own, Body::size_hint)
+    }
+}

@@ -1,0 +1,179 @@
+//! The layer and its service: one request's path from the socket to the service behind, or to a refusal.
+
+use std::future::Future;
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::HOST;
+use http::{Request, Response};
+use http_body::Body;
+use tidegate::Limiter;
+use tidegate::policy_file::{self, Policy};
+use tower_layer::Layer;
+use tower_service::Service;
+
+use crate::body::{AnswerBody, ReplayedBody};
+use crate::{answer, fields, hold};
+
+/// How long a body may take to arrive whole when a limit takes its key from it. A request on hold for its body costs
+/// memory, and nothing has been decided yet.
+const KEY_BODY_TIMEOUT: Duration = Duration::from_secs(10);
+/// The most bytes read of such a body when the policy has no gateway to say otherwise.
+const MAX_KEY_BODY: usize = 64 * 1024;
+
+/// The address of a connection's other end; a request extension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PeerAddr(pub IpAddr);
+
+/// The client a request was counted for; the layer adds it to the request's extensions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ResolvedClient {
+    /// The client's address: the peer's, or what a trusted proxy says.
+    pub address: IpAddr,
+    /// Whether the peer is a trusted proxy.
+    pub trusted_peer: bool,
+}
+
+/// Checks every request by a limiter's policy.
+///
+/// Clones, and the services made by one layer, share the limiter's state.
+#[derive(Debug, Clone)]
+pub struct LimitLayer {
+    limiter: Limiter,
+    max_key_body: usize,
+}
+
+impl LimitLayer {
+    /// Builds a layer over a limiter.
+    pub fn new(limiter: Limiter) -> Self {
+        let gateway = limiter.policy().and_then(|policy| policy.gateway.as_ref());
+        let max_key_body = gateway.map_or(MAX_KEY_BODY, |gateway| gateway.max_key_body);
+        Self { limiter, max_key_body }
+    }
+}
+
+impl<S> Layer<S> for LimitLayer {
+    type Service = LimitService<S>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        LimitService { inner, layer: Arc::new(self.clone()) }
+    }
+}
+
+/// The service a [`LimitLayer`] makes.
+#[derive(Debug, Clone)]
+pub struct LimitService<S> {
+    inner: S,
+    layer: Arc<LimitLayer>,
+}
+
+impl<S, B, R> Service<Request<B>> for LimitService<S>
+where
+    S: Service<Request<ReplayedBody<B>>, Response = Response<R>> + Clone + Send + 'static,
+    S::Future: Send,
+    B: Body<Data = Bytes> + Unpin + Send + 'static,
+    R: Send,
+{
+    type Response = Response<AnswerBody<R>>;
+    type Error = S::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, S::Error>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        // The clone may not be ready; the one that was polled is.
+        let ready = self.inner.clone();
+        let ready = std::mem::replace(&mut self.inner, ready);
+        let layer = Arc::clone(&self.layer);
+        Box::pin(async move { layer.pass(request, ready).await })
+    }
+}
+
+impl LimitLayer {
+    /// Takes a request through the limiter: read its key body, check, hold until its slot, pass on or refuse.
+    async fn pass<S, B, R>(
+        &self,
+        request: Request<B>,
+        mut inner: S,
+    ) -> Result<Response<AnswerBody<R>>, S::Error>
+    where
+        S: Service<Request<ReplayedBody<B>>, Response = Response<R>>,
+        B: Body<Data = Bytes> + Unpin,
+    {
+        let Some(policy) = self.limiter.policy() else {
+            return inner.call(request.map(ReplayedBody::untouched)).await.map(passed);
+        };
+        let peer = request.extensions().get::<PeerAddr>().map(|peer| peer.0);
+        let (head, body) = request.into_parts();
+        let (body, bytes) = match self.read_body(policy, &head, peer, body).await {
+            Ok(read) => read,
+            Err(answer) => return Ok(answer),
+        };
+        let mut verdict = self.limiter.check(&seen(&head, peer, bytes.as_deref())).await;
+        if let Some(refusal) = answer::refusal(&verdict, &policy.headers, &policy.problem) {
+            return Ok(refusal);
+        }
+        let delay = verdict.delay();
+        hold::until_slot(&self.limiter, delay, || verdict.take_receipt()).await;
+        let mut request = Request::from_parts(head, body);
+        if let Some(peer) = peer {
+            let client = policy.trusted.client(peer, request.headers());
+            let client = ResolvedClient { address: client.address, trusted_peer: client.peer_trusted };
+            request.extensions_mut().insert(client);
+        }
+        let mut response = inner.call(request).await.map(passed)?;
+        fields::add(response.headers_mut(), &verdict, &policy.headers);
+        Ok(response)
+    }
+
+    /// Reads the body when a limit takes its key from it; what was read is replayed to the service behind.
+    async fn read_body<B, R>(
+        &self,
+        policy: &Policy,
+        head: &http::request::Parts,
+        peer: Option<IpAddr>,
+        body: B,
+    ) -> Result<(ReplayedBody<B>, Option<Bytes>), Response<AnswerBody<R>>>
+    where
+        B: Body<Data = Bytes> + Unpin,
+    {
+        if !policy.needs_body(&seen(head, peer, None)) {
+            return Ok((ReplayedBody::untouched(body), None));
+        }
+        let read = ReplayedBody::read_whole(body, self.max_key_body);
+        match tokio::time::timeout(KEY_BODY_TIMEOUT, read).await {
+            Ok(Ok((body, bytes))) => Ok((body, Some(bytes))),
+            Ok(Err(error)) => Err(answer::unreadable(error, self.max_key_body)),
+            Err(_) => Err(answer::too_slow()),
+        }
+    }
+}
+
+/// Returns a request as the policy sees it.
+fn seen<'a>(
+    head: &'a http::request::Parts,
+    peer: Option<IpAddr>,
+    body: Option<&'a [u8]>,
+) -> policy_file::Request<'a> {
+    let authority = head.uri.authority().map(http::uri::Authority::as_str);
+    policy_file::Request {
+        method: head.method.as_str(),
+        // The authority of an absolute or HTTP/2 target wins over `Host` (RFC 9112, section 3.2.2).
+        host: authority.or_else(|| head.headers.get(HOST).and_then(|host| host.to_str().ok())),
+        path: head.uri.path(),
+        query: head.uri.query(),
+        headers: &head.headers,
+        peer,
+        body,
+    }
+}
+
+fn passed<R>(response: Response<R>) -> Response<AnswerBody<R>> {
+    response.map(AnswerBody::passed)
+}

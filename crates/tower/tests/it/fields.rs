@@ -1,0 +1,100 @@
+//! The fields of answers, style by style.
+
+use std::convert::Infallible;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::Full;
+use tidegate_tower::{LimitLayer, ReplayedBody};
+use tower::{Layer, Service, ServiceExt, service_fn};
+
+use crate::world::{by, field, get, one_limit, send};
+
+const FOUR: &str = "token_bucket: { capacity: 4, refill: 1 per 10s }";
+
+#[tokio::test]
+async fn an_allowed_and_a_refused_request_carry_the_ietf_fields() {
+    let limiter = by(&format!("headers: [ietf]\n{}", one_limit(FOUR, "    client_sees: all\n")));
+    let first = send(&limiter, get("/")).await;
+    assert_eq!(first.status(), 200);
+    assert_eq!(field(first.headers(), "ratelimit-policy"), Some("\"r/l\";q=4;w=40"));
+    assert_eq!(field(first.headers(), "ratelimit"), Some("\"r/l\";r=3;t=10"));
+    for _ in 0..3 {
+        send(&limiter, get("/")).await;
+    }
+    let fifth = send(&limiter, get("/")).await;
+    assert_eq!(fifth.status(), 429);
+    assert_eq!(field(fifth.headers(), "retry-after"), Some("10"));
+    assert_eq!(field(fifth.headers(), "ratelimit-policy"), Some("\"r/l\";q=4;w=40"));
+    assert_eq!(field(fifth.headers(), "ratelimit"), Some("\"r/l\";r=0;t=10"));
+    assert_eq!(field(fifth.headers(), "cache-control"), Some("no-store"));
+}
+
+#[tokio::test]
+async fn older_styles_are_there_when_they_are_chosen() {
+    let styles = "headers: [draft-03, { x-ratelimit: delta }]\n";
+    let limiter = by(&format!("{styles}{}", one_limit(FOUR, "    client_sees: all\n")));
+    let response = send(&limiter, get("/")).await;
+    let headers = response.headers();
+    assert_eq!(field(headers, "ratelimit"), None);
+    assert_eq!(field(headers, "ratelimit-limit"), Some("4, 4;w=40"));
+    assert_eq!(field(headers, "ratelimit-remaining"), Some("3"));
+    assert_eq!(field(headers, "ratelimit-reset"), Some("10"));
+    assert_eq!(field(headers, "x-ratelimit-limit"), Some("4"));
+    assert_eq!(field(headers, "x-ratelimit-remaining"), Some("3"));
+    assert_eq!(field(headers, "x-ratelimit-reset"), Some("10"));
+}
+
+#[tokio::test]
+async fn epoch_resets_lie_in_the_future_of_the_store_s_clock() {
+    for (unit, per_second) in [("epoch-seconds", 1), ("epoch-milliseconds", 1_000)] {
+        let styles = format!("headers: [{{ x-ratelimit: {unit} }}]\n");
+        let limiter = by(&format!("{styles}{}", one_limit(FOUR, "    client_sees: all\n")));
+        let before = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+        let response = send(&limiter, get("/")).await;
+        let reset: u64 = field(response.headers(), "x-ratelimit-reset").unwrap().parse().unwrap();
+        let ahead = reset / per_second - before;
+        assert!((9..=70).contains(&ahead), "{unit}: {reset} is {ahead} s ahead");
+    }
+}
+
+#[tokio::test]
+async fn a_rule_that_tells_less_tells_less() {
+    let quiet =
+        by(&one_limit("token_bucket: { capacity: 1, refill: 1 per 10s }", "    client_sees: retry_after\n"));
+    let allowed = send(&quiet, get("/")).await;
+    assert_eq!(field(allowed.headers(), "ratelimit"), None);
+    let refused = send(&quiet, get("/")).await;
+    assert_eq!(field(refused.headers(), "retry-after"), Some("10"));
+    assert_eq!(field(refused.headers(), "ratelimit-policy"), None);
+    let body = String::from_utf8(refused.body().to_vec()).unwrap();
+    assert!(!body.contains("r/l") && !body.contains("Just so"), "{body}");
+
+    let silent =
+        by(&one_limit("token_bucket: { capacity: 1, refill: 1 per 10s }", "    client_sees: nothing\n"));
+    send(&silent, get("/")).await;
+    let refused = send(&silent, get("/")).await;
+    assert_eq!(refused.status(), 429);
+    assert_eq!(field(refused.headers(), "retry-after"), None);
+    assert!(!String::from_utf8(refused.body().to_vec()).unwrap().contains("10"));
+}
+
+#[tokio::test]
+async fn what_the_service_behind_says_of_its_own_limits_stays() {
+    let limiter = by(&format!(
+        "headers: [ietf, {{ x-ratelimit: delta }}]\n{}",
+        one_limit(FOUR, "    client_sees: all\n")
+    ));
+    let speaks = service_fn(|_: Request<ReplayedBody<Full<Bytes>>>| async {
+        let mut response = Response::new(Full::new(Bytes::new()));
+        response.headers_mut().insert("ratelimit", "\"own\";r=1;t=5".parse().unwrap());
+        response.headers_mut().insert("x-ratelimit-remaining", "1".parse().unwrap());
+        Ok::<_, Infallible>(response)
+    });
+    let mut service = LimitLayer::new(limiter).layer(speaks);
+    let response = service.ready().await.unwrap().call(get("/")).await.unwrap();
+    let lines: Vec<_> = response.headers().get_all("ratelimit").iter().collect();
+    assert_eq!(lines, ["\"own\";r=1;t=5", "\"r/l\";r=3;t=10"]);
+    assert_eq!(field(response.headers(), "x-ratelimit-remaining"), Some("1"));
+    assert_eq!(field(response.headers(), "x-ratelimit-limit"), None);
+}

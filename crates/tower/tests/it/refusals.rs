@@ -1,0 +1,75 @@
+//! The layer's own answers.
+
+use serde_json::{Value, json};
+
+use crate::world::{by, field, get, one_limit, post, send};
+
+const ONE: &str = "token_bucket: { capacity: 1, refill: 1 per 10s }";
+
+fn json_of(body: &[u8]) -> Value {
+    serde_json::from_slice(body).unwrap()
+}
+
+#[tokio::test]
+async fn a_refusal_is_a_problem_that_names_the_limit_and_its_words() {
+    let limiter = by(&one_limit(ONE, "    client_sees: all\n"));
+    send(&limiter, get("/")).await;
+    let refused = send(&limiter, get("/")).await;
+    assert_eq!(field(refused.headers(), "content-type"), Some("application/problem+json"));
+    assert_eq!(
+        json_of(refused.body()),
+        json!({
+            "type": "https://iana.org/assignments/http-problem-types#quota-exceeded",
+            "title": "Quota Exceeded",
+            "status": 429,
+            "detail": "Just so, for everyone together. Try again in 10 seconds.",
+            "violated-policies": ["r/l"],
+            "limit": "r/l",
+            "says": "Just so, for everyone together.",
+            "retry-after": 10,
+        })
+    );
+}
+
+#[tokio::test]
+async fn a_limit_of_zero_is_never_to_be_retried() {
+    let limiter = by(&one_limit("fixed_window: { limit: 0, window: 1m }", "    client_sees: all\n"));
+    let refused = send(&limiter, get("/")).await;
+    assert_eq!(refused.status(), 429);
+    assert_eq!(field(refused.headers(), "retry-after"), None);
+    assert_eq!(field(refused.headers(), "ratelimit"), Some("\"r/l\";r=0"));
+}
+
+#[tokio::test]
+async fn the_problem_body_can_be_the_house_s_own() {
+    let own = "problem: { content_type: text/plain, text: \"Come back in {retry_after} s.\" }\n";
+    let limiter = by(&format!("{own}{}", one_limit(ONE, "    client_sees: all\n")));
+    send(&limiter, get("/")).await;
+    let refused = send(&limiter, get("/")).await;
+    assert_eq!(field(refused.headers(), "content-type"), Some("text/plain"));
+    assert_eq!(refused.body(), "Come back in 10 s.");
+}
+
+#[tokio::test]
+async fn a_key_that_cannot_be_read_is_a_bad_request() {
+    let limiter = by("
+keys: { account: { json: /account } }
+rules:
+  - name: verify
+    class: verify
+    on_store_failure: deny
+    match: { method: POST, path: /otp/verify }
+    limits:
+      - { name: l, says: One a minute per account., key: account, token_bucket: { capacity: 1, refill: 1 per 1m } }
+");
+    for (body, part) in
+        [("{}", "account"), (r#"{"account":"a","account":"b"}"#, "account"), ("nonsense", "account")]
+    {
+        let refused = send(&limiter, post("/otp/verify", body)).await;
+        assert_eq!(refused.status(), 400, "{body}");
+        let problem = json_of(refused.body());
+        assert_eq!(problem["title"], "Bad Request");
+        assert!(problem["detail"].as_str().unwrap().starts_with(part), "{problem}");
+    }
+    assert_eq!(send(&limiter, post("/otp/verify", r#"{"account":"a"}"#)).await.status(), 200);
+}
