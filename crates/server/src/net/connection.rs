@@ -8,31 +8,28 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::header::{CONNECTION, HeaderValue};
-use http::{Request, Response, StatusCode, Version};
+use http::{Request, Response};
 use http_body::Body;
-use http_body_util::{Either, Full};
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
-use super::activity::{Activity, Tracked};
-use super::admit::{self, Refusal};
+use super::activity::Activity;
 use super::framing::{Findings, Watched};
 use super::linger::Lingering;
 use super::listener::Accepted;
-use super::options::{ProxyProtocol, RequestLimits, ServeOptions};
+use super::options::{ProxyProtocol, ServeOptions};
 use super::peer::PeerInfo;
-use super::proxy_protocol;
+use super::proxy_protocol::{self, HeaderError};
+use super::request::Context;
 use super::rewind::Rewind;
-use super::tunnels::{TunnelScope, Tunnels};
-use crate::proxy::{BoxError, problem};
+use super::tunnels::Tunnels;
+use crate::proxy::BoxError;
 
 /// What every HTTP/2 connection starts with; no HTTP/1.1 method is its beginning.
 const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -51,25 +48,35 @@ pub(crate) enum Outcome {
     Cut { requests: usize },
 }
 
+/// The two steps of a listener's end.
+#[derive(Debug, Default)]
+pub(crate) struct Signals {
+    /// Finish what is under way.
+    pub(crate) draining: CancellationToken,
+    /// Stop.
+    pub(crate) cut: CancellationToken,
+}
+
+impl Signals {
+    /// Signals that follow these. Each connection polls its own, or all would queue for one lock at every wake-up.
+    fn child(&self) -> Self {
+        Self { draining: self.draining.child_token(), cut: self.cut.child_token() }
+    }
+}
+
 /// Everything the connections of a listener have in common.
 pub(crate) struct Connector {
     options: ServeOptions,
     http1: http1::Builder,
     http2: http2::Builder<TokioExecutor>,
-    draining: CancellationToken,
-    cut: CancellationToken,
+    signals: Arc<Signals>,
     tunnels: Tunnels,
 }
 
 impl Connector {
-    pub(crate) fn new(
-        options: ServeOptions,
-        draining: CancellationToken,
-        cut: CancellationToken,
-        tunnels: Tunnels,
-    ) -> Self {
+    pub(crate) fn new(options: ServeOptions, signals: Arc<Signals>, tunnels: Tunnels) -> Self {
         let (http1, http2) = (http1_builder(&options), http2_builder(&options));
-        Self { options, http1, http2, draining, cut, tunnels }
+        Self { options, http1, http2, signals, tunnels }
     }
 
     /// Serves a connection to its end.
@@ -80,34 +87,45 @@ impl Connector {
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
     {
+        self.begin(accepted, service).await.unwrap_or(Outcome::Ended)
+    }
+
+    /// Goes through everything before HTTP, then serves that; `None` when it does not come so far.
+    async fn begin<S, B>(&self, accepted: Accepted, service: S) -> Option<Outcome>
+    where
+        S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible> + Clone + Send + 'static,
+        S::Future: Send + 'static,
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let signals = self.signals.child();
         let Accepted { stream, peer, permit } = accepted;
-        let opened = async {
-            let (stream, info) = self.open(stream, peer).await?;
-            let Some(tls) = &self.options.tls else {
-                let (stream, http2) = self.sniff(stream).await?;
-                return Some(self.http(stream, http2, Context::new(info, permit, &self), service).await);
-            };
-            let stream = self.before_http(tls.accept(stream)).await?;
-            let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-            let context = Context::new(PeerInfo { tls: true, ..info }, permit, &self);
-            Some(self.http(stream, http2, context, service).await)
+        let (stream, info) = self.open(stream, peer, &signals).await?;
+        let tunnels = self.tunnels.scope(permit);
+        let Some(tls) = &self.options.tls else {
+            let (stream, http2) = self.sniff(stream, &signals).await?;
+            let context = Context::new(info, tunnels, self.options.request);
+            return Some(self.http(stream, http2, (context, signals), service).await);
         };
-        // Before HTTP has begun there is nothing to count; afterwards the inner loop sees the same token first.
-        tokio::select! {
-            biased;
-            outcome = opened => outcome.unwrap_or(Outcome::Ended),
-            () = self.cut.cancelled() => Outcome::Cut { requests: 0 },
-        }
+        let stream = self.before_http(tls.accept(stream), &signals).await?;
+        let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+        let context = Context::new(PeerInfo { tls: true, ..info }, tunnels, self.options.request);
+        Some(self.http(stream, http2, (context, signals), service).await)
     }
 
     /// Sets the socket up and finds out who is there; `None` when the connection is to be dropped.
-    async fn open(&self, mut stream: TcpStream, peer: SocketAddr) -> Option<(Rewind<TcpStream>, PeerInfo)> {
+    async fn open(
+        &self,
+        mut stream: TcpStream,
+        peer: SocketAddr,
+        signals: &Signals,
+    ) -> Option<(Rewind<TcpStream>, PeerInfo)> {
         // Without it small answers wait for the client's delayed acknowledgement. A socket that is gone says so later.
         let _ = stream.set_nodelay(true);
         let local = stream.local_addr().ok()?;
         let (source, rest) = match &self.options.proxy_protocol {
             None => (None, Bytes::new()),
-            Some(expected) => read_source(&mut stream, peer, expected).await?,
+            Some(expected) => self.before_http(read_source(&mut stream, peer, expected), signals).await?,
         };
         let info = PeerInfo { peer: source.unwrap_or(peer), local, tls: false };
         Some((Rewind::new(stream, rest), info))
@@ -117,9 +135,10 @@ impl Connector {
     async fn before_http<T, E: std::fmt::Display>(
         &self,
         step: impl Future<Output = Result<T, E>>,
+        signals: &Signals,
     ) -> Option<T> {
         let last_chance = async {
-            self.draining.cancelled().await;
+            signals.draining.cancelled().await;
             tokio::time::sleep(LAST_CHANCE).await;
         };
         tokio::select! {
@@ -131,12 +150,22 @@ impl Connector {
     }
 
     /// Reads until the protocol is clear; tells whether it is HTTP/2.
-    async fn sniff(&self, mut stream: Rewind<TcpStream>) -> Option<(Rewind<Rewind<TcpStream>>, bool)> {
-        let (bytes, http2) = self.before_http(read_version(&mut stream)).await?;
+    async fn sniff(
+        &self,
+        mut stream: Rewind<TcpStream>,
+        signals: &Signals,
+    ) -> Option<(Rewind<Rewind<TcpStream>>, bool)> {
+        let (bytes, http2) = self.before_http(read_version(&mut stream), signals).await?;
         Some((Rewind::new(stream, bytes), http2))
     }
 
-    async fn http<T, S, B>(&self, stream: T, http2: bool, context: Context, service: S) -> Outcome
+    async fn http<T, S, B>(
+        &self,
+        stream: T,
+        http2: bool,
+        (context, signals): (Context, Signals),
+        service: S,
+    ) -> Outcome
     where
         T: AsyncRead + AsyncWrite + Send + Unpin + 'static,
         S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible> + Clone + Send + 'static,
@@ -146,11 +175,12 @@ impl Connector {
     {
         let context = Arc::new(context);
         let activity = Arc::clone(&context.activity);
+        let ends = Ends { signals, idle_timeout: self.options.idle_timeout };
         if http2 {
             let handler =
                 service_fn(move |request| Arc::clone(&context).handle(service.clone(), request, None));
             let connection = self.http2.serve_connection(TokioIo::new(stream), handler);
-            return self.drive(connection, http2::Connection::graceful_shutdown, &activity).await;
+            return ends.drive(connection, http2::Connection::graceful_shutdown, &activity).await;
         }
         let findings = Findings::new();
         let stream = Lingering::new(Watched::new(stream, Arc::clone(&findings)), Arc::clone(&findings));
@@ -159,9 +189,17 @@ impl Connector {
             Arc::clone(&context).handle(service.clone(), request, Some(findings))
         });
         let connection = self.http1.serve_connection(TokioIo::new(stream), handler).with_upgrades();
-        self.drive(connection, http1::UpgradeableConnection::graceful_shutdown, &activity).await
+        ends.drive(connection, http1::UpgradeableConnection::graceful_shutdown, &activity).await
     }
+}
 
+/// What can end a connection besides its client.
+struct Ends {
+    signals: Signals,
+    idle_timeout: Duration,
+}
+
+impl Ends {
     /// Polls a connection until it has ended: by itself, for having been idle, or by draining.
     async fn drive<C>(&self, connection: C, shut_down: fn(Pin<&mut C>), activity: &Activity) -> Outcome
     where
@@ -169,7 +207,7 @@ impl Connector {
     {
         let mut connection = pin!(connection);
         let mut ending = false;
-        let mut idle = pin!(activity.idle_for(self.options.idle_timeout));
+        let mut idle = pin!(activity.idle_for(self.idle_timeout));
         loop {
             tokio::select! {
                 // The connection first, so that bytes already there count as a request before the end is told.
@@ -180,8 +218,8 @@ impl Connector {
                     }
                     return Outcome::Ended;
                 }
-                () = self.cut.cancelled() => return Outcome::Cut { requests: activity.under_way() },
-                () = self.draining.cancelled(), if !ending => {}
+                () = self.signals.cut.cancelled() => return Outcome::Cut { requests: activity.under_way() },
+                () = self.signals.draining.cancelled(), if !ending => {}
                 () = &mut idle, if !ending => {}
             }
             ending = true;
@@ -190,28 +228,19 @@ impl Connector {
     }
 }
 
-/// Reads a PROXY protocol header from a peer that may send one; `None` when the connection is to be dropped.
+/// Reads a PROXY protocol header from a peer that may send one.
 async fn read_source(
     stream: &mut TcpStream,
     peer: SocketAddr,
     expected: &ProxyProtocol,
-) -> Option<(Option<SocketAddr>, Bytes)> {
+) -> Result<(Option<SocketAddr>, Bytes), HeaderError> {
     let address = peer.ip().to_canonical();
     if !expected.trusted.iter().any(|network| network.contains(&address)) {
-        tracing::debug!(%peer, "closed: not among those who may speak the PROXY protocol");
-        return None;
+        return Err(HeaderError::Untrusted(address));
     }
-    match tokio::time::timeout(expected.timeout, proxy_protocol::read_header(stream)).await {
-        Ok(Ok(header)) => Some(header),
-        Ok(Err(error)) => {
-            tracing::debug!(%peer, %error, "closed");
-            None
-        }
-        Err(_) => {
-            tracing::debug!(%peer, "closed: no PROXY protocol header in time");
-            None
-        }
-    }
+    tokio::time::timeout(expected.timeout, proxy_protocol::read_header(stream))
+        .await
+        .unwrap_or(Err(HeaderError::Timeout))
 }
 
 /// Reads until the bytes are, or are not, HTTP/2's preface; returns them and which it is.
@@ -225,64 +254,6 @@ async fn read_version<T: AsyncRead + Unpin>(stream: &mut T) -> std::io::Result<(
             return Ok((buffer.freeze(), alike && !ended));
         }
     }
-}
-
-/// What a connection's requests have in common.
-struct Context {
-    info: PeerInfo,
-    limits: RequestLimits,
-    tunnels: TunnelScope,
-    activity: Arc<Activity>,
-}
-
-impl Context {
-    fn new(info: PeerInfo, permit: Arc<OwnedSemaphorePermit>, connector: &Connector) -> Self {
-        let tunnels = connector.tunnels.scope(permit);
-        Self { info, limits: connector.options.request, tunnels, activity: Activity::new() }
-    }
-
-    /// Admits a request and has the service answer it.
-    async fn handle<S, B>(
-        self: Arc<Self>,
-        mut service: S,
-        mut request: Request<Incoming>,
-        findings: Option<Arc<Findings>>,
-    ) -> Result<Response<Tracked<Either<B, Full<Bytes>>>>, Infallible>
-    where
-        S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>,
-    {
-        let under_way = self.activity.begin();
-        let version = request.version();
-        let sound = findings.as_ref().is_none_or(|findings| findings.next_is_sound());
-        let admitted =
-            if sound { admit::admit(&mut request, &self.limits) } else { Err(admit::UNSOUND_FRAMING) };
-        let response = if let Err(refusal) = admitted {
-            if let Some(findings) = &findings {
-                findings.refused();
-            }
-            refuse(refusal, version).map(Either::Right)
-        } else {
-            request.extensions_mut().insert(self.info);
-            request.extensions_mut().insert(self.tunnels.clone());
-            std::future::poll_fn(|cx| service.poll_ready(cx)).await?;
-            service.call(request).await?.map(Either::Left)
-        };
-        if response.status() == StatusCode::SWITCHING_PROTOCOLS
-            && let Some(findings) = &findings
-        {
-            findings.became_tunnel();
-        }
-        Ok(response.map(|body| Tracked::new(body, under_way)))
-    }
-}
-
-/// Answers a refused request, and on HTTP/1.1 ends the connection: what follows may not be what it seems.
-fn refuse(refusal: Refusal, version: Version) -> Response<Full<Bytes>> {
-    let mut response = problem(refusal.status, refusal.detail);
-    if version < Version::HTTP_2 {
-        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-    }
-    response
 }
 
 fn http1_builder(options: &ServeOptions) -> http1::Builder {

@@ -25,7 +25,7 @@ pub(crate) struct Listener {
 pub(crate) struct Accepted {
     pub(crate) stream: TcpStream,
     pub(crate) peer: SocketAddr,
-    pub(crate) permit: Arc<OwnedSemaphorePermit>,
+    pub(crate) permit: OwnedSemaphorePermit,
 }
 
 impl Listener {
@@ -46,7 +46,7 @@ impl Listener {
             match self.socket.accept().await {
                 Ok((stream, peer)) => {
                     self.pause = FIRST_PAUSE;
-                    return Accepted { stream, peer, permit: Arc::new(permit) };
+                    return Accepted { stream, peer, permit };
                 }
                 Err(error) if is_of_one_connection(&error) => {}
                 Err(error) => {
@@ -73,7 +73,7 @@ impl Listener {
                 break;
             };
             let stream = stream.set_nonblocking(true).and_then(|()| TcpStream::from_std(stream));
-            waiting.extend(stream.map(|stream| Accepted { stream, peer, permit: Arc::new(permit) }));
+            waiting.extend(stream.map(|stream| Accepted { stream, peer, permit }));
         }
         waiting
     }

@@ -14,6 +14,7 @@ mod listener;
 mod options;
 mod peer;
 mod proxy_protocol;
+mod request;
 mod rewind;
 mod serve;
 pub mod tls;

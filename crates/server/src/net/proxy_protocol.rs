@@ -24,6 +24,12 @@ pub(crate) enum HeaderError {
     /// The bytes are no header of version 1 or 2.
     #[error("no PROXY protocol header: {0}")]
     Malformed(&'static str),
+    /// The peer is not among those who may speak the PROXY protocol here.
+    #[error("{0} may not speak the PROXY protocol here")]
+    Untrusted(IpAddr),
+    /// The header did not come in time.
+    #[error("no PROXY protocol header in time")]
+    Timeout,
     /// The peer closed or the socket failed before the header was complete.
     #[error("the connection ended within the PROXY protocol header")]
     Io(#[from] io::Error),

@@ -20,7 +20,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
-use super::connection::{Connector, Outcome};
+use super::connection::{Connector, Outcome, Signals};
 use super::listener::Listener;
 use super::options::ServeOptions;
 use super::tunnels::Tunnels;
@@ -58,10 +58,10 @@ where
 {
     let drain_timeout = options.drain_timeout;
     let mut listener = Listener::new(socket, options.max_connections);
-    let (draining, cut) = (CancellationToken::new(), CancellationToken::new());
-    let _cut_when_dropped = cut.clone().drop_guard();
-    let tunnels = Tunnels::new(&cut);
-    let connector = Arc::new(Connector::new(options, draining.clone(), cut.clone(), tunnels.clone()));
+    let signals = Arc::new(Signals::default());
+    let _cut_when_dropped = signals.cut.clone().drop_guard();
+    let tunnels = Tunnels::new(&signals.cut);
+    let connector = Arc::new(Connector::new(options, Arc::clone(&signals), tunnels.clone()));
     let mut connections = JoinSet::new();
     let mut report = DrainReport::default();
     let mut shutdown = pin!(shutdown);
@@ -84,9 +84,9 @@ where
         report.accepted += 1;
         connections.spawn(Arc::clone(&connector).run(accepted, service.clone()));
     }
-    draining.cancel();
+    signals.draining.cancel();
     let deadline = tokio::time::sleep(drain_timeout);
-    finish(connections, deadline, &cut, &mut report).await;
+    finish(connections, deadline, &signals.cut, &mut report).await;
     report.tunnels_closed = tunnels.close().await;
     tracing::info!(?report, "the listener has drained");
     report

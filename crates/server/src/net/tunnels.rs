@@ -23,8 +23,8 @@ impl Tunnels {
     }
 
     /// Returns the right to open tunnels on one connection, which keeps the connection's permit while any is open.
-    pub(crate) fn scope(&self, permit: Arc<OwnedSemaphorePermit>) -> TunnelScope {
-        TunnelScope { tunnels: self.clone(), permit }
+    pub(crate) fn scope(&self, permit: OwnedSemaphorePermit) -> TunnelScope {
+        TunnelScope(Arc::new(Scope { tunnels: self.clone(), _permit: permit }))
     }
 
     /// Closes all tunnels and returns how many were still open.
@@ -39,25 +39,28 @@ impl Tunnels {
 /// The right to turn the connection a request came in on into a tunnel; the listener puts it into the request's
 /// extensions. A tunnel keeps its place among the listener's connections, and is closed when the listener has drained.
 #[derive(Clone, Debug)]
-pub struct TunnelScope {
+pub struct TunnelScope(Arc<Scope>);
+
+#[derive(Debug)]
+struct Scope {
     tunnels: Tunnels,
-    permit: Arc<OwnedSemaphorePermit>,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl TunnelScope {
     /// Runs a tunnel to its end, or until the listener has drained, when it is dropped.
     pub fn spawn(self, tunnel: impl Future<Output = ()> + Send + 'static) {
-        let Self { tunnels, permit } = self;
-        let tasks = tunnels.tasks.clone();
+        let scope = self.0;
+        let tasks = scope.tunnels.tasks.clone();
+        let closing = scope.tunnels.closing.child_token();
         tasks.spawn(async move {
             tokio::select! {
                 biased;
                 () = tunnel => {}
-                () = tunnels.closing.cancelled() => {
-                    tunnels.cut.fetch_add(1, Ordering::Relaxed);
+                () = closing.cancelled() => {
+                    scope.tunnels.cut.fetch_add(1, Ordering::Relaxed);
                 }
             }
-            drop(permit);
         });
     }
 }
