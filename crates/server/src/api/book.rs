@@ -56,7 +56,8 @@ impl ReceiptId {
 
     /// Reads an id as [`ReceiptId::to_text`] writes it.
     pub(super) fn read(text: &str) -> Option<Self> {
-        let digits = text.len() == DIGITS && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        let digits =
+            text.len() == DIGITS && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
         digits.then(|| u128::from_str_radix(text, 16).ok()).flatten().map(Self)
     }
 

@@ -8,7 +8,7 @@ use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, StatusCode};
 use http_body::Body as _;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::error::Category;
 
 use super::MAX_CALL_BYTES;
@@ -27,7 +27,8 @@ pub(super) async fn read<T: DeserializeOwned>(request: Request) -> Result<T, Pro
     is_json(&head.headers)?;
     let whole = tokio::time::timeout(BODY_TIMEOUT, whole(body)).await;
     let bytes = whole.map_err(|_| {
-        let detail = format!("the body did not arrive within {} seconds; send it faster", BODY_TIMEOUT.as_secs());
+        let detail =
+            format!("the body did not arrive within {} seconds; send it faster", BODY_TIMEOUT.as_secs());
         Problem::new(StatusCode::REQUEST_TIMEOUT, detail)
     })??;
     parse(&bytes)
@@ -37,9 +38,8 @@ pub(super) async fn read<T: DeserializeOwned>(request: Request) -> Result<T, Pro
 fn is_json(headers: &HeaderMap) -> Result<(), Problem> {
     let refuse = |detail| Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
     let mut kinds = headers.get_all(CONTENT_TYPE).iter();
-    let kind = match (kinds.next().map(|kind| kind.to_str()), kinds.next()) {
-        (Some(Ok(kind)), None) => kind,
-        _ => return refuse("this call takes JSON; send one `Content-Type: application/json`"),
+    let (Some(Ok(kind)), None) = (kinds.next().map(|kind| kind.to_str()), kinds.next()) else {
+        return refuse("this call takes JSON; send one `Content-Type: application/json`");
     };
     let mut parts = kind.split(';').map(str::trim);
     if !parts.next().unwrap_or_default().eq_ignore_ascii_case("application/json") {
@@ -48,10 +48,14 @@ fn is_json(headers: &HeaderMap) -> Result<(), Problem> {
     for parameter in parts {
         let (name, value) = parameter.split_once('=').unwrap_or_default();
         if name.eq_ignore_ascii_case("charset") && !value.trim_matches('"').eq_ignore_ascii_case("utf-8") {
-            return refuse("JSON is sent in UTF-8; leave out the charset");
+            return refuse("JSON is UTF-8; send it without a charset");
         }
     }
-    if headers.get_all(CONTENT_ENCODING).iter().any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity")) {
+    if headers
+        .get_all(CONTENT_ENCODING)
+        .iter()
+        .any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
+    {
         return refuse("compressed bodies are not taken; send it without `Content-Encoding`");
     }
     Ok(())
@@ -74,6 +78,14 @@ async fn whole(body: Body) -> Result<Bytes, Problem> {
 }
 
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    // A list would be taken for the members in their order.
+    if !bytes.trim_ascii_start().starts_with(b"{") {
+        serde_json::from_slice::<IgnoredAny>(bytes).map_err(|error| fault(None, &error))?;
+        return Err(Problem::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "a call is a JSON object; send `{` and `}`",
+        ));
+    }
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let member = error.path().iter().next().map(|_| error.path().to_string());

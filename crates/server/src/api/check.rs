@@ -47,9 +47,7 @@ pub(super) struct CheckCall {
     #[schema(min_length = 1, max_length = 64, pattern = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", example = "POST")]
     method: Option<String>,
     /// The path as it was sent: still percent-encoded, without the query; `/` unless said.
-    #[schema(
-        min_length = 1, max_length = 8192, pattern = "^/[!\"$-;=@-~]*$", example = "/otp/verify"
-    )]
+    #[schema(min_length = 1, max_length = 8192, pattern = "^/[!\"$-;=@-~]*$", example = "/otp/verify")]
     path: Option<String>,
     /// The query as it was sent, without the question mark.
     #[schema(max_length = 8192, pattern = "^[!$-;=?-~]*$")]
@@ -255,7 +253,9 @@ fn target(path: Option<String>, query: Option<String>) -> Result<(String, Option
 
 fn host(given: String) -> Result<String, Problem> {
     if given.is_empty() || given.len() > MAX_HOST || !given.bytes().all(|byte| byte.is_ascii_graphic()) {
-        let why = format!("is not a host; send a name or address, perhaps with a port, of at most {MAX_HOST} characters");
+        let why = format!(
+            "is not a host; send a name or address, perhaps with a port, of at most {MAX_HOST} characters"
+        );
         return Err(Problem::of_member("host", why));
     }
     Ok(given)
@@ -303,15 +303,18 @@ fn headers(given: &Members<OneOrMore>) -> Result<HeaderMap, Problem> {
 
 fn body(text: Option<String>, base64: Option<String>) -> Result<Option<Vec<u8>>, Problem> {
     // Lenient in the bits that the last character has too many of, which say nothing.
-    const LENIENT: GeneralPurpose = GeneralPurpose::new(
-        &STANDARD,
-        GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
-    );
+    const LENIENT: GeneralPurpose =
+        GeneralPurpose::new(&STANDARD, GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true));
     match (text, base64) {
-        (Some(_), Some(_)) => Err(Problem::of_member("body_base64", "is there beside `body`; send one of them")),
+        (Some(_), Some(_)) => {
+            Err(Problem::of_member("body_base64", "is there beside `body`; send one of them"))
+        }
         (text, None) => Ok(text.map(String::into_bytes)),
         (None, Some(base64)) => LENIENT.decode(base64).map(Some).map_err(|error| {
-            Problem::of_member("body_base64", format!("is not base64: {error}; send the standard alphabet, padded"))
+            Problem::of_member(
+                "body_base64",
+                format!("is not base64: {error}; send the standard alphabet, padded"),
+            )
         }),
     }
 }
@@ -334,7 +337,9 @@ fn keys(given: Members<String>, known: &KeyNames) -> Result<ReadyKeys, Problem> 
 
 fn cost(units: u64) -> Result<u32, Problem> {
     let fits = u32::try_from(units).ok().filter(|_| units <= MAX_COST);
-    fits.ok_or_else(|| Problem::of_member("cost", format!("is more than any limit holds; send 0 to {MAX_COST}")))
+    fits.ok_or_else(|| {
+        Problem::of_member("cost", format!("is more than any limit holds; send 0 to {MAX_COST}"))
+    })
 }
 
 fn delay(millis: u64) -> Result<Span, Problem> {

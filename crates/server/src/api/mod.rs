@@ -60,6 +60,9 @@ pub fn router(limiter: Limiter, token: Option<Token>) -> Router {
         calls = calls.layer(axum::middleware::from_fn_with_state(Arc::new(token), auth::demand));
     }
     let document = get(move || std::future::ready(openapi::answer(document)));
-    with_problems(Router::new().nest("/v1", calls).route("/openapi.json", document))
-        .with_state(Api { limiter, book: Arc::default(), keys })
+    with_problems(Router::new().nest("/v1", calls).route("/openapi.json", document)).with_state(Api {
+        limiter,
+        book: Arc::default(),
+        keys,
+    })
 }

@@ -1,4 +1,4 @@
-//! `GET /openapi.json`: this API, described in OpenAPI 3.1.
+//! `GET /openapi.json`: this API, described for programs in the words of `OpenAPI` 3.1.
 //!
 //! The paths and schemas come from the handlers and types. What these cannot say is added here: the names of the
 //! policy's keys, the answers to calls at fault that all routes share, and the token where one is demanded.
@@ -45,7 +45,8 @@ pub(super) fn document(keys: &KeyNames, has_token: bool) -> Bytes {
         operations.for_each(|operation| describe_operation(operation, has_token));
     }
     if has_token && let Some(components) = document.get_mut("components").and_then(Value::as_object_mut) {
-        let scheme = json!({ "type": "http", "scheme": "bearer", "description": "The content of the token file." });
+        let scheme =
+            json!({ "type": "http", "scheme": "bearer", "description": "The content of the token file." });
         components.insert("securitySchemes".to_owned(), json!({ TOKEN: scheme }));
     }
     Bytes::from(document.to_string())
@@ -79,7 +80,8 @@ fn problem(status: &str, description: &str) -> Value {
         "content": { "application/problem+json": { "schema": schema } }
     });
     if status == NO_TOKEN.0 {
-        let challenge = json!({ "description": "The scheme to use.", "required": true, "schema": { "type": "string" } });
+        let challenge =
+            json!({ "description": "The scheme to use.", "required": true, "schema": { "type": "string" } });
         response["headers"] = json!({ "WWW-Authenticate": challenge });
     }
     response

@@ -5,7 +5,9 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::header::CACHE_CONTROL;
 use serde::Serialize;
-use tidegate::policy_file::{self as file, ClientSees, Except, Matcher, Mode, OnMissingKey, OnStoreFailure, Pattern};
+use tidegate::policy_file::{
+    self as file, ClientSees, Except, Matcher, Mode, OnMissingKey, OnStoreFailure, Pattern,
+};
 use tidegate::{Anchor, Quota, Rate};
 use utoipa::ToSchema;
 
@@ -137,11 +139,7 @@ struct LimitView<'a> {
 #[serde(tag = "algorithm", rename_all = "snake_case")]
 enum QuotaView {
     /// A count that starts afresh with each window.
-    FixedWindow {
-        limit: u32,
-        window_micros: u64,
-        anchor: AnchorName,
-    },
+    FixedWindow { limit: u32, window_micros: u64, anchor: AnchorName },
     /// The exact count over the last window.
     SlidingLog { limit: u32, window_micros: u64 },
     /// The weighted estimate of the count over the last window.

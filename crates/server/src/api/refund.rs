@@ -17,7 +17,12 @@ use super::{Api, call};
 #[serde(deny_unknown_fields)]
 pub(super) struct RefundCall {
     /// The receipt of the check, as `/v1/check` returned it.
-    #[schema(pattern = "^[0-9a-f]{32}$", min_length = 32, max_length = 32, example = "000102030405060708090a0b0c0d0e0f")]
+    #[schema(
+        pattern = "^[0-9a-f]{32}$",
+        min_length = 32,
+        max_length = 32,
+        example = "000102030405060708090a0b0c0d0e0f"
+    )]
     receipt: String,
 }
 
@@ -49,7 +54,10 @@ pub(super) struct Refunded {
 pub(super) async fn refund(State(api): State<Api>, request: Request) -> Result<Json<Refunded>, Problem> {
     let call: RefundCall = call::read(request).await?;
     let id = ReceiptId::read(&call.receipt).ok_or_else(|| {
-        Problem::of_member("receipt", "is not a receipt; send the 32 hexadecimal digits that /v1/check returned")
+        Problem::of_member(
+            "receipt",
+            "is not a receipt; send the 32 hexadecimal digits that /v1/check returned",
+        )
     })?;
     let receipt = api.book.take(id, Instant::now()).ok_or_else(|| {
         let detail = "no such receipt is open: it was used, is too old, or was handed out by another process; \

@@ -78,7 +78,10 @@ impl fmt::Display for TokenError {
                 "cannot read the token file {path}: {error}; create it, or make it readable for this process"
             ),
             Fault::Empty => {
-                write!(f, "the token file {path} is empty; write a token into it, `openssl rand -hex 32` makes one")
+                write!(
+                    f,
+                    "the token file {path} is empty; write a token into it, `openssl rand -hex 32` makes one"
+                )
             }
             Fault::Invisible => write!(
                 f,

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod api;
+mod app;
 mod bodies;
 mod connections;
 mod curl;

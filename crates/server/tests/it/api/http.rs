@@ -1,0 +1,84 @@
+//! The API as an HTTP server: methods, paths, and its own description.
+
+use http::{Method, StatusCode};
+use serde_json::{Value, json};
+use tidegate_server::api;
+
+use super::check::VERIFY;
+use super::token::token;
+use super::world::{Served, limiter};
+
+#[tokio::test]
+async fn methods_a_path_does_not_take_are_told_those_it_does() {
+    let api = Served::api(VERIFY).await;
+    let table = [
+        (Method::GET, "/v1/check", "POST"),
+        (Method::HEAD, "/v1/check", "POST"),
+        (Method::PUT, "/v1/check", "POST"),
+        (Method::OPTIONS, "/v1/check", "POST"),
+        (Method::DELETE, "/v1/refund", "POST"),
+        (Method::TRACE, "/v1/refund", "POST"),
+        (Method::POST, "/v1/policy", "GET,HEAD"),
+        (Method::PATCH, "/openapi.json", "GET,HEAD"),
+    ];
+    for (method, path, allow) in table {
+        let answer = api.call(method.clone(), path).await;
+        assert_eq!(answer.status, StatusCode::METHOD_NOT_ALLOWED, "{method} {path}");
+        assert_eq!(answer.header("allow"), allow, "{method} {path}");
+        if method != Method::HEAD {
+            assert!(answer.problem()["detail"].as_str().unwrap().contains(method.as_str()));
+        }
+    }
+}
+
+#[tokio::test]
+async fn paths_that_are_not_there_are_problems() {
+    let api = Served::api(VERIFY).await;
+    for path in ["/", "/v1", "/v1/", "/v1/checks", "/v1/check/", "/V1/check", "/v1//check", "/openapi.json/"]
+    {
+        let answer = api.get(path).await;
+        assert_eq!(answer.status, StatusCode::NOT_FOUND, "{path}");
+        answer.problem();
+    }
+}
+
+#[tokio::test]
+async fn head_answers_as_get_without_a_body() {
+    let api = Served::api(VERIFY).await;
+    for path in ["/v1/policy", "/openapi.json"] {
+        let (get, head) = (api.get(path).await, api.call(Method::HEAD, path).await);
+        assert_eq!((get.status, head.status), (StatusCode::OK, StatusCode::OK), "{path}");
+        assert_eq!(head.header("content-length"), get.body.len().to_string(), "{path}");
+        assert!(head.body.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn the_description_names_the_policys_keys_and_every_status() {
+    let api = Served::api(VERIFY).await;
+    let document = api.get("/openapi.json").await.json();
+    assert!(document["openapi"].as_str().unwrap().starts_with("3.1"));
+    let keys = &document["components"]["schemas"]["CheckCall"]["properties"]["keys"];
+    let names: Vec<_> = keys["properties"].as_object().unwrap().keys().collect();
+    assert_eq!(names, ["account", "client"]);
+    let statuses = |path: &str, method: &str| {
+        let responses = document["paths"][path][method]["responses"].as_object().unwrap();
+        responses.keys().cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(statuses("/v1/check", "post"), ["200", "400", "408", "413", "415", "422"]);
+    assert_eq!(statuses("/v1/refund", "post"), ["200", "400", "404", "408", "413", "415", "422", "503"]);
+    assert_eq!(statuses("/v1/policy", "get"), ["200"]);
+    assert_eq!(document["components"]["securitySchemes"], Value::Null);
+}
+
+#[tokio::test]
+async fn the_description_demands_the_token_that_the_api_demands() {
+    let api = Served::start(api::router(limiter(VERIFY), Some(token("described")))).await;
+    let document = api.get("/openapi.json").await.json();
+    assert_eq!(document["components"]["securitySchemes"]["token"]["scheme"], "bearer");
+    for (path, method) in [("/v1/check", "post"), ("/v1/refund", "post"), ("/v1/policy", "get")] {
+        let operation = &document["paths"][path][method];
+        assert_eq!(operation["security"], json!([{ "token": [] }]), "{path}");
+        assert!(operation["responses"]["401"].is_object(), "{path}");
+    }
+}

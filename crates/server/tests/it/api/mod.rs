@@ -1,0 +1,13 @@
+//! The decision API and the health endpoints, on real sockets.
+
+mod bad_calls;
+mod check;
+mod faulty;
+mod health;
+mod http;
+mod policy;
+mod refund;
+mod same_as_gateway;
+mod schemathesis;
+mod token;
+mod world;
