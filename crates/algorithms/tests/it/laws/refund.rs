@@ -120,3 +120,22 @@ fn a_receipt_of_a_window_that_is_over_gives_nothing() {
         assert_eq!(refund(&longer, world.state.as_ref(), &receipt, world.now), Change::Keep);
     }
 }
+
+/// The instant that would tell the level lies before the epoch: less is given, never more.
+#[test]
+fn a_refund_at_the_epoch_may_be_short_by_less_than_a_unit() {
+    let quota =
+        Quota::token_bucket(2, tidegate_algorithms::Rate::new(1, Span::from_secs(10)).unwrap()).unwrap();
+    for start in [0, 1_700_000_000_000_000] {
+        let mut world = World::new(quota, start);
+        let receipts = [world.ask(Ask::ONE).receipt.unwrap(), world.ask(Ask::ONE).receipt.unwrap()];
+        for receipt in receipts {
+            world.now = world.now.saturating_add(Span::from_micros(1));
+            refund(&quota, world.state.as_ref(), &receipt, world.now).apply(&mut world.state);
+        }
+        // Two given back, less the microsecond that the first one's refund counted as lost.
+        assert_eq!(remaining(&world, world.now), 1);
+        let full = if start == 0 { Span::from_micros(10_000_000 - 2) } else { Span::from_micros(1) };
+        assert_eq!(peek(&quota, world.state.as_ref(), Ask::ONE, world.now).reset_after, full);
+    }
+}
