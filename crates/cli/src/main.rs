@@ -1,3 +1,32 @@
 //! The `tidegate` command.
+//!
+//! [`args`] says what can be asked; each command is a file in [`cmd`], and says by an [`exit::Exit`] or an
+//! [`exit::Failure`] how it went. What several commands need stands beside them: reading a policy file (`input`),
+//! writing to standard output (`output`), logging, and running an application until it is told to stop (`lifetime`).
 
-fn main() {}
+mod args;
+mod cmd;
+mod demo;
+mod exit;
+mod input;
+mod lifetime;
+mod logging;
+mod output;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Args, Command};
+
+fn main() -> ExitCode {
+    let done = match Args::parse().command {
+        Command::Serve(args) => cmd::serve::run(&args),
+        Command::Check(args) => cmd::check::run(&args),
+        Command::Demo(args) => cmd::demo::run(&args),
+        Command::Completions { shell } => cmd::generate::completions(shell),
+        Command::Man { command } => cmd::generate::man(command.as_deref()),
+    };
+    exit::code(done)
+}

@@ -1,0 +1,91 @@
+//! `tidegate check`: everything that is wrong with policy files, or what they say when nothing is.
+
+use tidegate_algorithms::{Anchor, Quota, Rate, Span};
+use tidegate_policy::{Limit, Mode, Policy};
+
+use crate::args::CheckArgs;
+use crate::exit::{Exit, Failure};
+use crate::input::Unusable;
+use crate::output::Output;
+use crate::table::Table;
+
+/// Checks each file and returns the worst that was found.
+///
+/// # Errors
+/// When the findings cannot be written.
+pub(crate) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
+    let mut out = Output::stdout();
+    let mut worst = Exit::Fine;
+    for source in &args.policies {
+        let exit = match source.policy() {
+            Ok(policy) => {
+                if !args.quiet {
+                    let name = (args.policies.len() > 1).then(|| source.name());
+                    describe(name.as_deref(), &policy, &mut out);
+                }
+                Exit::Fine
+            }
+            Err(Unusable::Wrong(problems)) => {
+                out.line(&problems.to_string());
+                Exit::Problems
+            }
+            Err(Unusable::Unreadable(failure)) => failure.tell(),
+        };
+        worst = worst.max(exit);
+    }
+    out.finish()?;
+    Ok(worst)
+}
+
+/// Writes what a sound policy says; the file's name, when there are several.
+fn describe(name: Option<&str>, policy: &Policy, out: &mut Output) {
+    let limits: Vec<_> = policy.rules.iter().chain(&policy.fallback).flat_map(|rule| &rule.limits).collect();
+    let name = name.map(|name| format!("{name}: ")).unwrap_or_default();
+    let fallback = if policy.fallback.is_some() { " and a fallback" } else { "" };
+    let rules = count(policy.rules.len(), "rule");
+    out.line(&format!("{name}OK: {rules}{fallback}, {}", count(limits.len(), "limit")));
+    if policy.mode == Mode::Shadow {
+        out.line("shadow mode: nothing is refused, refusals are only counted");
+    }
+    let mut table = Table::new(["LIMIT", "KEY", "NUMBERS", "WORDS"]);
+    for limit in limits {
+        let words = if limit.says.is_empty() { "-" } else { &limit.says };
+        table.push([limit.name.clone(), limit.key.to_string(), numbers(limit), words.to_owned()]);
+    }
+    out.line("");
+    for line in table.lines() {
+        out.line(&format!("  {line}"));
+    }
+}
+
+fn count(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+/// Returns a limit's algorithm and its numbers, as a policy file writes them.
+fn numbers(limit: &Limit) -> String {
+    let numbers = match &limit.quota {
+        Quota::FixedWindow(quota) => {
+            let anchor = match quota.anchor() {
+                Anchor::Clock => "clock",
+                Anchor::FirstHit => "first_hit",
+            };
+            format!("limit {}, window {}, anchor {anchor}", quota.limit(), quota.window())
+        }
+        Quota::SlidingLog(quota) => format!("limit {}, window {}", quota.limit(), quota.window()),
+        Quota::SlidingCounter(quota) => format!("limit {}, window {}", quota.limit(), quota.window()),
+        Quota::TokenBucket(quota) => {
+            format!("capacity {}, refill {}", quota.capacity(), rate(quota.refill()))
+        }
+        Quota::LeakyBucket(quota) => format!("rate {}, queue {}", rate(quota.rate()), quota.queue()),
+    };
+    let algorithm = limit.quota.algorithm();
+    let cost = if limit.cost == 1 { String::new() } else { format!(", cost {}", limit.cost) };
+    let unit = limit.unit.as_ref().map(|unit| format!(", in {unit}")).unwrap_or_default();
+    let shadow = if limit.mode == Mode::Shadow { " (shadow)" } else { "" };
+    format!("{algorithm}: {numbers}{cost}{unit}{shadow}")
+}
+
+fn rate(rate: Rate) -> String {
+    format!("{} per {}", rate.units(), Span::from_micros(rate.micros()))
+}

@@ -1,0 +1,130 @@
+//! An application's life: announced, served, drained, and what that left behind.
+
+use std::io;
+
+use sd_notify::NotifyState;
+use tidegate_policy::{Mode, Policy};
+use tidegate_server::app::{Addresses, App};
+use tidegate_server::net::DrainReport;
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::oneshot;
+
+use crate::exit::{Exit, Failure};
+
+/// Runs a future on a runtime of its own.
+///
+/// # Errors
+/// When the system gives no threads, or the future fails.
+pub(crate) fn block_on(future: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit, Failure> {
+    let runtime = Runtime::new().map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
+    let done = runtime.block_on(future);
+    // Whatever still looks up a name must not hold up the end.
+    runtime.shutdown_background();
+    done
+}
+
+/// The signals that ask for an end: SIGTERM and SIGINT.
+pub(crate) struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    /// Listens for the signals from now on.
+    ///
+    /// # Errors
+    /// When the system does not let us.
+    pub(crate) fn new() -> Result<Self, Failure> {
+        let listen =
+            |kind| signal(kind).map_err(|error| Failure::failed(format!("cannot catch signals: {error}")));
+        Ok(Self { terminate: listen(SignalKind::terminate())?, interrupt: listen(SignalKind::interrupt())? })
+    }
+
+    /// Waits for a signal and returns its name.
+    async fn next(&mut self) -> &'static str {
+        tokio::select! {
+            _ = self.terminate.recv() => "SIGTERM",
+            _ = self.interrupt.recv() => "SIGINT",
+        }
+    }
+}
+
+/// Logs what an application serves and where, and by which policy.
+pub(crate) fn announce(file: &str, policy: &Policy, addresses: &Addresses) {
+    let limits = || policy.rules.iter().chain(&policy.fallback).flat_map(|rule| &rule.limits);
+    if let (Some(address), Some(face)) = (addresses.gateway, &policy.gateway) {
+        tracing::info!(%address, upstream = %face.upstream, tls = face.tls.is_some(), "the gateway listens");
+    }
+    if let (Some(address), Some(face)) = (addresses.api, &policy.api) {
+        tracing::info!(%address, token = face.token_file.is_some(), "the decision API listens");
+    }
+    if let Some(address) = addresses.health {
+        tracing::info!(%address, "health listens");
+    }
+    let (rules, limit_count) = (policy.rules.len(), limits().count());
+    tracing::info!(file, rules, limits = limit_count, store = "memory", "the policy is in force");
+    if policy.mode == Mode::Shadow {
+        tracing::warn!(
+            "SHADOW MODE: NOTHING IS REFUSED, refusals are only counted; `mode: enforce` turns the limits on"
+        );
+        return;
+    }
+    let shadow: Vec<_> =
+        limits().filter(|limit| limit.mode == Mode::Shadow).map(|limit| limit.name.as_str()).collect();
+    if !shadow.is_empty() {
+        tracing::warn!(limits = shadow.join(", "), "SHADOW: these limits refuse nothing, they only count");
+    }
+}
+
+/// Serves until a signal comes and all requests under way are answered; a second signal ends it at once.
+pub(crate) async fn serve(app: App, mut signals: Signals) -> Exit {
+    let (stop, stopped) = oneshot::channel::<()>();
+    let mut served = std::pin::pin!(app.run(async {
+        // An error is the sender's end, and that is the end as well.
+        let _ = stopped.await;
+    }));
+    notify(&NotifyState::Ready);
+    let signal = tokio::select! {
+        signal = signals.next() => signal,
+        // It only returns once it was told to.
+        report = &mut served => return tell(&[("gateway", report.gateway), ("api", report.api)]),
+    };
+    tracing::info!(signal, "draining: requests under way are finished; a second signal ends them at once");
+    notify(&NotifyState::Stopping);
+    let _ = stop.send(());
+    tokio::select! {
+        report = served => tell(&[("gateway", report.gateway), ("api", report.api)]),
+        signal = signals.next() => {
+            tracing::warn!(signal, "ended at once: requests under way were cut off");
+            Exit::Failed
+        }
+    }
+}
+
+/// Logs what became of each face's connections.
+fn tell(faces: &[(&str, Option<DrainReport>)]) -> Exit {
+    let mut exit = Exit::Fine;
+    for (face, report) in faces {
+        let Some(report) = report else { continue };
+        if report.tunnels_closed > 0 {
+            tracing::info!(face, tunnels = report.tunnels_closed, "closed tunnels that were still open");
+        }
+        if report.connections_cut > 0 {
+            let (connections, requests) = (report.connections_cut, report.requests_cut);
+            tracing::warn!(face, connections, requests, "the drain timeout cut off requests under way");
+            exit = Exit::Failed;
+        }
+        tracing::info!(face, accepted = report.accepted, "drained");
+    }
+    tracing::info!("stopped");
+    exit
+}
+
+/// Tells a service manager, if one asked to be told (systemd's `Type=notify`).
+fn notify(state: &NotifyState<'_>) {
+    let told: io::Result<()> = sd_notify::notify(std::slice::from_ref(state));
+    if let Err(error) = told {
+        tracing::warn!(%error, "cannot tell the service manager");
+    }
+}

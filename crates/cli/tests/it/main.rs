@@ -1,0 +1,11 @@
+//! The command as its users meet it: the real binary, its exit codes, its output, its signals.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+mod check;
+mod demo;
+mod help;
+mod http;
+mod process;
+mod serve;
+mod upstream;
