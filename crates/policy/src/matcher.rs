@@ -79,29 +79,33 @@ impl Pattern {
 
     /// Returns whether the pattern matches, and appends its parameters as written in the request.
     fn captures<'a>(&'a self, path: &'a Normal<'_>, loose: bool, params: &mut Params<'a>) -> bool {
-        let compared = if loose { path.loose() } else { path.path.as_ref() };
-        let mut rest = segments(compared);
-        let mut values = segments(&path.path);
-        for segment in &self.segments {
-            let (Some(found), Some(value)) = (rest.next(), values.next()) else { return false };
-            match segment {
-                Segment::Param(name) => {
-                    // In the loose reading `1;a` and `1;b` are one value, or each spelling would be a fresh key.
-                    let end = if loose { value.find(';').unwrap_or(value.len()) } else { value.len() };
-                    params.push((name, value.get(..end).unwrap_or(value)));
-                }
-                Segment::Literal { loose: literal, .. } if loose && literal == found => {}
-                Segment::Literal { strict, .. } if !loose && strict == found => {}
-                Segment::Literal { .. } => return false,
+        if !self.matches(path, loose) {
+            return false;
+        }
+        for (index, segment) in self.segments.iter().enumerate() {
+            if let Segment::Param(name) = segment {
+                let value = path.reading(false).segment(index);
+                // In the loose reading `1;a` and `1;b` are one value, or each spelling would be a fresh key.
+                let end = if loose { value.find(';').unwrap_or(value.len()) } else { value.len() };
+                params.push((name, value.get(..end).unwrap_or(value)));
             }
         }
-        self.open || rest.next().is_none()
+        true
     }
-}
 
-/// Splits a normalised path into its segments; the root has none.
-fn segments(path: &str) -> impl Iterator<Item = &str> {
-    path.split('/').skip(1).filter(|segment| !segment.is_empty())
+    /// Returns whether the pattern matches. Segments are compared from the last one, where paths differ most.
+    fn matches(&self, path: &Normal<'_>, loose: bool) -> bool {
+        let found = path.reading(loose);
+        let count = self.segments.len();
+        if found.len() < count || (found.len() > count && !self.open) {
+            return false;
+        }
+        self.segments.iter().enumerate().rev().all(|(index, segment)| match segment {
+            Segment::Param(_) => true,
+            Segment::Literal { loose: literal, .. } if loose => literal == found.segment(index),
+            Segment::Literal { strict, .. } => strict == found.segment(index),
+        })
+    }
 }
 
 impl HostPattern {
@@ -180,9 +184,8 @@ impl Except {
 
     /// Returns whether a path matches in the loose reading, or none is asked for.
     fn loosely_found(&self, seen: &Seen<'_>) -> bool {
-        let mut params = Params::new();
         let paths = &self.matcher.paths;
-        paths.is_empty() || paths.iter().any(|pattern| pattern.captures(seen.normal(), true, &mut params))
+        paths.is_empty() || paths.iter().any(|pattern| pattern.matches(seen.normal(), true))
     }
 }
 

@@ -12,6 +12,7 @@
 use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
+use smallvec::SmallVec;
 
 use crate::policy::EncodedSlash;
 use crate::request::Ambiguous;
@@ -19,18 +20,56 @@ use crate::request::Ambiguous;
 /// A path in both readings.
 #[derive(Debug, Clone)]
 pub(crate) struct Normal<'a> {
-    /// Begins with a slash; no empty segment, except that `/` is the root.
-    pub(crate) path: Cow<'a, str>,
+    strict: Reading<'a>,
     /// The loose reading when it differs.
-    loose: Option<String>,
+    loose: Option<Reading<'a>>,
     /// Whether the path as sent ended in a slash (and was not the root).
     pub(crate) trailing_slash: bool,
 }
 
-impl Normal<'_> {
-    /// Returns the loose reading.
-    pub(crate) fn loose(&self) -> &str {
-        self.loose.as_deref().unwrap_or(&self.path)
+impl<'a> Normal<'a> {
+    /// Returns the path as it is, or in its loose reading.
+    pub(crate) fn reading(&self, loose: bool) -> &Reading<'a> {
+        match &self.loose {
+            Some(reading) if loose => reading,
+            _ => &self.strict,
+        }
+    }
+}
+
+/// A path in one reading: it begins with a slash and has no empty segment, except that `/` is the root.
+#[derive(Debug, Clone)]
+pub(crate) struct Reading<'a> {
+    text: Cow<'a, str>,
+    /// Where each segment begins and ends: every rule asks for them.
+    cuts: SmallVec<[(usize, usize); 8]>,
+}
+
+impl<'a> Reading<'a> {
+    fn new(text: Cow<'a, str>) -> Self {
+        let mut cuts = SmallVec::new();
+        let mut start = 1_usize;
+        for segment in text.split('/').skip(1).filter(|segment| !segment.is_empty()) {
+            let end = start.saturating_add(segment.len());
+            cuts.push((start, end));
+            start = end.saturating_add(1);
+        }
+        Self { text, cuts }
+    }
+
+    /// Returns the whole path.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns how many segments there are; the root has none.
+    pub(crate) fn len(&self) -> usize {
+        self.cuts.len()
+    }
+
+    /// Returns a segment.
+    pub(crate) fn segment(&self, index: usize) -> &str {
+        self.cuts.get(index).and_then(|(start, end)| self.text.get(*start..*end)).unwrap_or_default()
     }
 }
 
@@ -40,7 +79,8 @@ impl Normal<'_> {
 /// When servers differ in how they read it.
 pub(crate) fn normalize(raw: &str, slashes: EncodedSlash) -> Result<Normal<'_>, Ambiguous> {
     if raw.is_empty() || raw == "*" {
-        return Ok(Normal { path: Cow::Borrowed("/"), loose: None, trailing_slash: false });
+        let strict = Reading::new(Cow::Borrowed("/"));
+        return Ok(Normal { strict, loose: None, trailing_slash: false });
     }
     if !raw.starts_with('/') {
         return Err(refuse("does not begin with a slash"));
@@ -52,8 +92,8 @@ pub(crate) fn normalize(raw: &str, slashes: EncodedSlash) -> Result<Normal<'_>, 
     } else {
         Cow::Owned(resolve(&decode(raw, slashes)?))
     };
-    let loose = loosen(&path)?;
-    Ok(Normal { path, loose, trailing_slash })
+    let loose = loosen(&path)?.map(|text| Reading::new(Cow::Owned(text)));
+    Ok(Normal { strict: Reading::new(path), loose, trailing_slash })
 }
 
 fn refuse(why: &'static str) -> Ambiguous {

@@ -83,7 +83,7 @@ impl<'a> Seen<'a> {
 
     /// Returns the normalised path, as rules compare it.
     pub fn path(&self) -> &str {
-        &self.normal.path
+        self.normal.reading(false).text()
     }
 
     /// Returns the client, unless the peer is unknown.

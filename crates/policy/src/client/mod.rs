@@ -83,6 +83,14 @@ impl TrustedProxies {
         }
     }
 
+    /// Returns the trusted networks; none when hops are counted instead.
+    pub fn networks(&self) -> &[IpNet] {
+        match &self.who {
+            Trust::Networks(networks) => networks,
+            Trust::Hops(_) => &[],
+        }
+    }
+
     /// Returns whether the word of this peer is taken.
     pub fn trusts(&self, peer: IpAddr) -> bool {
         match &self.who {

@@ -179,5 +179,6 @@ fn segment(part: &str) -> Result<Segment, (&'static str, String)> {
     let normal = path::normalize(&sent, EncodedSlash::Keep)
         .map_err(|error| (error.why(), "write it decoded".to_owned()))?;
     let bare = |path: &str| path.trim_start_matches('/').to_owned();
-    Ok(Segment::Literal { strict: bare(&normal.path), loose: bare(normal.loose()) })
+    let reading = |loose| bare(normal.reading(loose).text());
+    Ok(Segment::Literal { strict: reading(false), loose: reading(true) })
 }
