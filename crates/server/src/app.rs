@@ -103,7 +103,12 @@ impl App {
     /// # Errors
     /// When a port is taken, or a file the policy names cannot be used; nothing is served then.
     pub async fn bind(policy: Policy) -> Result<Self, StartError> {
-        let mut app = Self { limiter: Limiter::from_policy(policy.clone()).map_err(StartError::Limiter)?, gateway: None, api: None, health: None };
+        let mut app = Self {
+            limiter: Limiter::from_policy(policy.clone()).map_err(StartError::Limiter)?,
+            gateway: None,
+            api: None,
+            health: None,
+        };
         if let Some(face) = &policy.gateway {
             let service = gateway::service(&app.limiter, face).map_err(StartError::Upstream)?;
             let options = gateway::options(face, &policy.trusted).map_err(StartError::Tls)?;

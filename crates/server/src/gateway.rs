@@ -40,10 +40,9 @@ pub fn service(limiter: &Limiter, face: &file::Gateway) -> Result<Gateway, Upstr
 /// When the certificate or its key cannot be used.
 pub fn options(face: &file::Gateway, trusted: &TrustedProxies) -> Result<ServeOptions, TlsError> {
     let tls = face.tls.as_ref().map(|files| tls::acceptor(&files.certificate, &files.key)).transpose()?;
-    let proxy_protocol = face.proxy_protocol.then(|| ProxyProtocol {
-        trusted: trusted.networks().to_vec(),
-        ..ProxyProtocol::default()
-    });
+    let proxy_protocol = face
+        .proxy_protocol
+        .then(|| ProxyProtocol { trusted: trusted.networks().to_vec(), ..ProxyProtocol::default() });
     Ok(ServeOptions {
         tls,
         proxy_protocol,

@@ -9,6 +9,8 @@ use std::net::IpAddr;
 
 use http::header::{FORWARDED, HOST, HeaderMap, HeaderName, HeaderValue};
 
+use tidegate_tower::ResolvedClient;
+
 use crate::net::PeerInfo;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
@@ -20,15 +22,6 @@ const X_REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
 /// The fields that say where a request came from, all ours to write.
 const FORWARDING: [HeaderName; 6] =
     [X_FORWARDED_FOR, X_FORWARDED_HOST, X_FORWARDED_PROTO, X_FORWARDED_PORT, X_REAL_IP, FORWARDED];
-
-/// The client of a request as the limiter resolved it, put into the request's extensions before it is forwarded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ResolvedClient {
-    /// The client's address, after the trusted hops.
-    pub client: IpAddr,
-    /// True when the direct peer is a trusted proxy, whose forwarding headers are to be kept.
-    pub trusted_peer: bool,
-}
 
 pub(crate) fn is_forwarding(name: &HeaderName) -> bool {
     FORWARDING.contains(name)
@@ -69,7 +62,7 @@ pub(crate) fn set_forwarding(
         return;
     };
     append_hop(headers, peer);
-    let client = resolved.map_or_else(|| peer.ip(), |resolved| resolved.client);
+    let client = resolved.map_or_else(|| peer.ip(), |resolved| resolved.address);
     insert(headers, X_REAL_IP, &client.to_string());
     append_element(headers, peer);
     if !headers.contains_key(X_FORWARDED_PROTO) {

@@ -29,12 +29,13 @@ use tower_service::Service;
 use self::body::{Progress, UpstreamBody};
 use self::client::Upstream;
 use self::error::ForwardError;
+use tidegate_tower::ResolvedClient;
+
 use crate::net::{PeerInfo, TunnelScope};
 
 pub use self::body::{BoxError, ProxyBody};
 pub use self::client::{ProxyOptions, UpstreamError};
 pub use self::error::problem;
-pub use self::forwarded::ResolvedClient;
 
 /// Forwards requests to one upstream. Cheap to clone; clones share the pool of connections.
 #[derive(Clone, Debug)]

@@ -5,7 +5,8 @@ use std::convert::Infallible;
 use http::Request;
 use hyper::body::Incoming;
 use tidegate_server::net::{PeerInfo, ServeOptions};
-use tidegate_server::proxy::{Proxy, ResolvedClient};
+use tidegate_server::proxy::Proxy;
+use tidegate_tower::ResolvedClient;
 use tower::util::MapRequest;
 use tower::{ServiceBuilder, ServiceExt};
 
@@ -66,7 +67,7 @@ fn vouch(mut request: Request<Incoming>) -> Request<Incoming> {
     assert!(request.extensions().get::<PeerInfo>().unwrap().peer.ip().is_loopback());
     request
         .extensions_mut()
-        .insert(ResolvedClient { client: "198.51.100.7".parse().unwrap(), trusted_peer: true });
+        .insert(ResolvedClient { address: "198.51.100.7".parse().unwrap(), trusted_peer: true });
     request
 }
 

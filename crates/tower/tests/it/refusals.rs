@@ -42,7 +42,7 @@ async fn a_limit_of_zero_is_never_to_be_retried() {
 
 #[tokio::test]
 async fn the_problem_body_can_be_the_house_s_own() {
-    let own = "problem: { content_type: text/plain, text: \"Come back in {retry_after} s.\" }\n";
+    let own = "problem: { content_type: text/plain, body: \"Come back in {retry_after} s.\" }\n";
     let limiter = by(&format!("{own}{}", one_limit(ONE, "    client_sees: all\n")));
     send(&limiter, get("/")).await;
     let refused = send(&limiter, get("/")).await;

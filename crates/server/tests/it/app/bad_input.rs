@@ -57,7 +57,11 @@ async fn every_bad_input_has_its_answer_and_the_next_request_is_served() {
         ("a long key that fits", verify(long_key.as_bytes()), "200"),
         ("a 70,000-byte key", verify(too_long.as_bytes()), "413"),
         ("a header key given twice", get("/keyed", "x-api-key: a\r\nx-api-key: b\r\n").into(), "400"),
-        ("a header key that is not UTF-8", b"GET /keyed HTTP/1.1\r\nhost: a\r\nx-api-key: \xff\r\n\r\n".to_vec(), "400"),
+        (
+            "a header key that is not UTF-8",
+            b"GET /keyed HTTP/1.1\r\nhost: a\r\nx-api-key: \xff\r\n\r\n".to_vec(),
+            "400",
+        ),
         ("a NUL in a header", b"GET /keyed HTTP/1.1\r\nhost: a\r\nx-api-key: a\0b\r\n\r\n".to_vec(), "400"),
         ("a query key given twice", get("/asked?who=a&who=b", "").into(), "400"),
         ("an encoding that is none", get("/asked?who=%zz", "").into(), "400"),
@@ -68,10 +72,18 @@ async fn every_bad_input_has_its_answer_and_the_next_request_is_served() {
         ("dots that lead above the root", get("/../../etc/passwd", "").into(), "200"),
         ("absolute form", b"GET http://example.test/free HTTP/1.1\r\nhost: other\r\n\r\n".to_vec(), "200"),
         ("a thousand hops", get("/free", &format!("x-forwarded-for: {hops}\r\n")).into(), "200"),
-        ("a header section that is too long", get("/free", &format!("x: {}\r\n", "y".repeat(70_000))).into(), "431"),
+        (
+            "a header section that is too long",
+            get("/free", &format!("x: {}\r\n", "y".repeat(70_000))).into(),
+            "431",
+        ),
     ];
     for (what, bytes, expected) in cases {
         assert_eq!(status_of(&running, bytes).await, expected, "{what}");
-        assert_eq!(status_of(&running, post("/otp/verify", r#"{"account":"next"}"#)).await, "200", "after {what}");
+        assert_eq!(
+            status_of(&running, post("/otp/verify", r#"{"account":"next"}"#)).await,
+            "200",
+            "after {what}"
+        );
     }
 }

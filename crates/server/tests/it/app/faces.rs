@@ -22,7 +22,8 @@ async fn an_occupied_port_is_an_error_that_names_the_face_and_the_remedy() {
     let text = format!(
         "tidegate: 1\ngateway: {{ listen: \"{address}\", upstream: \"http://127.0.0.1:1\" }}\n{FREE}"
     );
-    let error = match tidegate_server::app::App::bind(tidegate_policy::parse("t.yaml", &text).unwrap()).await {
+    let error = match tidegate_server::app::App::bind(tidegate_policy::parse("t.yaml", &text).unwrap()).await
+    {
         Err(error @ StartError::Bind { .. }) => error.to_string(),
         other => panic!("{:?}", other.map(|_| "bound")),
     };
@@ -47,7 +48,8 @@ async fn health_answers_while_the_gateway_drains_and_then_everything_ends() {
 #[tokio::test]
 async fn faces_that_are_not_named_are_not_there() {
     let policy = format!("tidegate: 1\nhealth: {{ listen: 127.0.0.1:0 }}\n{FREE}");
-    let app = tidegate_server::app::App::bind(tidegate_policy::parse("t.yaml", &policy).unwrap()).await.unwrap();
+    let app =
+        tidegate_server::app::App::bind(tidegate_policy::parse("t.yaml", &policy).unwrap()).await.unwrap();
     let at = app.addresses().unwrap();
     assert!(at.gateway.is_none() && at.api.is_none() && at.health.is_some());
     drop(bind("127.0.0.1:9".parse().unwrap(), FREE).await.unwrap());

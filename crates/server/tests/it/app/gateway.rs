@@ -54,14 +54,16 @@ async fn four_guesses_pass_the_fifth_is_refused_with_words_and_another_account_i
 
 #[tokio::test]
 async fn a_refused_request_is_not_asked_for_its_body() {
-    let running = Running::by("
+    let running = Running::by(
+        "
 rules:
   - name: none
     class: api
     match: { path: /** }
     limits:
       - { name: zero, says: Nobody., key: global, fixed_window: { limit: 0, window: 1m } }
-")
+",
+    )
     .await;
     let mut client = connect(&running).await;
     client
@@ -73,7 +75,8 @@ rules:
 
 #[tokio::test]
 async fn head_is_limited_as_get_is_and_has_no_body() {
-    let running = Running::by("
+    let running = Running::by(
+        "
 rules:
   - name: r
     class: api
@@ -81,7 +84,8 @@ rules:
     match: { method: [GET, HEAD], path: /** }
     limits:
       - { name: l, says: One an hour., key: global, token_bucket: { capacity: 1, refill: 1 per 1h } }
-")
+",
+    )
     .await;
     let mut client = connect(&running).await;
     client.send(get("/", "")).await;
@@ -94,7 +98,8 @@ rules:
 
 #[tokio::test]
 async fn held_requests_start_in_their_slots_and_none_is_lost_when_the_gateway_stops() {
-    let running = Running::by("
+    let running = Running::by(
+        "
 rules:
   - name: paced
     class: api
@@ -104,7 +109,8 @@ rules:
         says: One every 50 milliseconds, with up to ten waiting.
         key: global
         leaky_bucket: { rate: 20 per 1s, queue: 10 }
-")
+",
+    )
     .await;
     let begun = std::time::Instant::now();
     let mut clients = Vec::new();
