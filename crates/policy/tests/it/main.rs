@@ -3,5 +3,6 @@
 
 mod acceptance;
 mod accepted;
+mod docs;
 mod properties;
 mod refused;
