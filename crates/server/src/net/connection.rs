@@ -14,6 +14,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
@@ -36,6 +37,9 @@ const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// How long a connection that has sent nothing may still do so once draining has begun: enough for bytes that had
 /// arrived before to be noticed.
 const LAST_CHANCE: Duration = Duration::from_millis(100);
+/// How long a connection may be silent before the kernel asks whether the client is still there: in a tunnel, or while
+/// a slow answer is awaited, nothing else would notice.
+const TCP_KEEPALIVE: Duration = Duration::from_mins(1);
 /// hyper refuses to work with less.
 const SMALLEST_BUFFER: usize = 8192;
 
@@ -122,6 +126,7 @@ impl Connector {
     ) -> Option<(Rewind<TcpStream>, PeerInfo)> {
         // Without it small answers wait for the client's delayed acknowledgement. A socket that is gone says so later.
         let _ = stream.set_nodelay(true);
+        let _ = SockRef::from(&stream).set_tcp_keepalive(&TcpKeepalive::new().with_time(TCP_KEEPALIVE));
         let local = stream.local_addr().ok()?;
         let (source, rest) = match &self.options.proxy_protocol {
             None => (None, Bytes::new()),

@@ -91,16 +91,17 @@ async fn an_admitted_request_is_told_to_continue_when_the_upstream_takes_its_bod
 
 #[tokio::test]
 async fn a_client_refused_in_the_middle_of_an_upload_gets_to_read_why() {
-    // A socket closed on unread bytes is reset, and the reset destroys the answer.
+    // A socket closed on unread bytes is reset, and a client that cannot send never gets to reading.
     let gateway = Gateway::around(service_fn(refuse), ServeOptions::default()).await;
     for framing in ["Content-Length: 3000000", "Transfer-Encoding: chunked"] {
         let mut client = gateway.connect().await;
         client.send(format!("POST / HTTP/1.1\r\nHost: a\r\n{framing}\r\n\r\n2dc6c0\r\n")).await;
+        assert_eq!(status(&client.read_head().await), 429, "{framing}");
+        // Most clients look for an answer only when they have sent everything, or give up when they cannot.
         for _ in 0..40 {
             client.send(vec![b'x'; 64 * 1024]).await;
         }
-        assert_eq!(status(&client.read_head().await), 429, "{framing}");
-        assert_eq!(client.read_exact(2).await, b"no");
+        assert_eq!(client.read_to_close().await, "no");
     }
 }
 

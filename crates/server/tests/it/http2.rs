@@ -160,7 +160,7 @@ async fn a_stream_reset_by_the_client_ends_the_upstreams_exchange() {
 }
 
 #[tokio::test]
-async fn draining_finishes_open_streams_and_opens_no_more() {
+async fn draining_finishes_open_streams_and_then_closes() {
     let upstream = RawServer::new().await;
     let gateway = Gateway::before(&upstream).await;
     let (mut sender, connection) = connect(gateway.address).await;
