@@ -4,7 +4,7 @@
 //! sees a rule, a request or a policy: a limit is a [`LimitId`], a key is bytes, and the numbers come with each check.
 //! [`MemoryStore`] keeps everything in this process, bounded, and forgets what means nothing any more.
 //!
-//! ```ignore
+//! ```
 //! use tidegate_store::algorithms::{Ask, Quota, Span};
 //! use tidegate_store::{Check, MemoryStore, Store};
 //!
@@ -19,12 +19,19 @@
 //! ```
 
 mod check;
+#[cfg(feature = "testing")]
+#[allow(clippy::missing_panics_doc, clippy::indexing_slicing, reason = "a behaviour fails by panicking")]
+pub mod conformance;
 mod error;
+#[cfg(feature = "testing")]
+pub mod faulty;
+mod memory;
 mod reply;
 mod store;
 
 pub use check::{ChargeReceipt, Check, CheckOutcome, Decided, KeyDigest, LimitId, Outcomes, Refund};
 pub use error::StoreError;
+pub use memory::{MemoryOptions, MemoryStore, Usage};
 pub use reply::Reply;
 pub use store::Store;
 pub use tidegate_algorithms as algorithms;

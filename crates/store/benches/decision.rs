@@ -1,0 +1,3 @@
+//! Placeholder of the next commit.
+
+fn main() {}

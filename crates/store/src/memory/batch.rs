@@ -1,0 +1,267 @@
+//! A batch under its locks: seat every check, evaluate, then charge all of them or none.
+//!
+//! Nothing is written before every check has been evaluated, so a refusal has nothing to undo. Only room is taken
+//! beforehand, because whether a newcomer has a state of its own decides what it is held against.
+
+use parking_lot::Mutex;
+use smallvec::SmallVec;
+use tidegate_algorithms::{Ask, Change, Decision, Outcome, State, Timestamp, decide, settle};
+use tidegate_shards::Held;
+
+use super::forget::make_room;
+use super::limits::Limits;
+use super::overflow::{Newcomer, Overflow};
+use super::room::Account;
+use super::shard::Shard;
+use super::states::{Entry, States};
+use crate::check::{Algorithm, ChargeReceipt, Check, CheckOutcome, Decided, KeyDigest, Outcomes};
+use crate::error::StoreError;
+
+/// The locks a batch holds.
+pub(super) type Locks<'a> = Held<'a, Mutex<Shard>, Mutex<Overflow>>;
+
+/// Where a key is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Home {
+    pub(super) shard: usize,
+    pub(super) key: KeyDigest,
+}
+
+/// A check with the state it is held against and what became of it.
+struct Seat<'a> {
+    check: &'a Check<'a>,
+    home: Home,
+    base: Base,
+    outcome: Outcome,
+}
+
+/// Which state a check is held against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Base {
+    /// The key's own.
+    Own,
+    /// None yet, with a place to put one; it starts as a copy of the shared one when that matters still.
+    New { seeded: bool, claimed: bool },
+    /// The one that newcomers share.
+    Shared,
+}
+
+/// A batch that holds its locks.
+pub(super) struct Batch<'a, 'l> {
+    limits: &'l Limits,
+    locks: Locks<'l>,
+    now: Timestamp,
+    seats: SmallVec<[Seat<'a>; 4]>,
+}
+
+impl<'a, 'l> Batch<'a, 'l> {
+    pub(super) fn new(limits: &'l Limits, locks: Locks<'l>, now: Timestamp) -> Self {
+        Self { limits, locks, now, seats: SmallVec::new() }
+    }
+
+    /// Evaluates a batch and, unless it is only a peek, writes what follows.
+    ///
+    /// # Errors
+    /// When a limit is none of this store's; nothing was written then.
+    pub(super) fn run(
+        mut self,
+        checks: impl Iterator<Item = (&'a Check<'a>, Home)>,
+        peek: bool,
+    ) -> Result<Decided, StoreError> {
+        for (check, home) in checks {
+            if let Err(error) = self.take_seat(check, home) {
+                self.refuse(true);
+                return Err(error);
+            }
+        }
+        let admitted = self.seats.iter().all(|seat| seat.check.shadow || seat.outcome.decision.is_admitted());
+        let outcomes = if admitted && !peek { self.charge() } else { self.refuse(peek) };
+        Ok(Decided { admitted, at: self.now, outcomes })
+    }
+
+    fn take_seat(&mut self, check: &'a Check<'a>, home: Home) -> Result<(), StoreError> {
+        let base = self.base(check, home)?;
+        let outcome = self.evaluate(check, (home, base), self.seats.len(), check.ask);
+        self.seats.push(Seat { check, home, base, outcome });
+        Ok(())
+    }
+
+    /// Finds which state a check is held against; for a newcomer this takes room.
+    fn base(&mut self, check: &Check<'_>, home: Home) -> Result<Base, StoreError> {
+        let Some(shard) = self.locks.shard(home.shard) else { return Ok(Base::Shared) };
+        match shard.get(check.limit, check.quota) {
+            Some((states, _)) if states.find(home.key, check.quota, self.now).is_some() => {
+                return Ok(Base::Own);
+            }
+            Some(_) => {}
+            None => shard.open(check.limit, check.quota, &self.limits.account(check.limit)?),
+        }
+        Ok(match self.seats.iter().find(|seat| seat.has_key(check, home)).map(|twin| twin.base) {
+            Some(Base::New { seeded, .. }) => Base::New { seeded, claimed: false },
+            Some(base) => base,
+            None => self.newcomer(check, home),
+        })
+    }
+
+    fn newcomer(&mut self, check: &Check<'_>, home: Home) -> Base {
+        let newcomer = newcomer_of(check, self.now);
+        let Some((states, account)) = self.states(check, home) else { return Base::Shared };
+        if let Some(stale) = states.find_any(home.key) {
+            states.remove(stale, account);
+        }
+        let seeded = account.shared_until() > newcomer.now.as_micros();
+        if seeded {
+            self.locks.last();
+        }
+        let (shard, overflow) = self.locks.both(home.shard);
+        let seed = match overflow.and_then(|overflow| overflow.state(newcomer)) {
+            Some(State::Log(log)) if seeded => log.heap_bytes(),
+            _ => 0,
+        };
+        let place = shard.and_then(|shard| shard.get(check.limit, check.quota));
+        if place.is_some_and(|(states, account)| make_room(states, seed, account, newcomer.now)) {
+            return Base::New { seeded, claimed: true };
+        }
+        self.locks.last();
+        Base::Shared
+    }
+
+    fn states(&mut self, check: &Check<'_>, home: Home) -> Option<(&mut States, &Account)> {
+        self.locks.shard(home.shard)?.get(check.limit, check.quota)
+    }
+
+    /// Runs `ask` on the state a check is held against, after what earlier checks of the batch would do to it.
+    fn evaluate(&mut self, check: &Check<'_>, at: (Home, Base), earlier: usize, ask: Ask) -> Outcome {
+        let mut scratch = None;
+        let state = state(&mut self.locks, newcomer_of(check, self.now), at, &mut scratch);
+        let mut earlier = self.seats.iter().take(earlier).filter(|seat| seat.shares(check, at)).peekable();
+        if earlier.peek().is_none() {
+            return decide(check.quota, state, ask, self.now);
+        }
+        let mut state = state.cloned();
+        for seat in earlier {
+            seat.outcome.change.clone().apply(&mut state);
+        }
+        decide(check.quota, state.as_ref(), ask, self.now)
+    }
+
+    /// Writes what every check would: charges, and new dates of shadow checks that refuse.
+    fn charge(&mut self) -> Outcomes {
+        let seats = std::mem::take(&mut self.seats);
+        seats.into_iter().map(|seat| self.charge_one(seat)).collect()
+    }
+
+    fn charge_one(&mut self, seat: Seat<'_>) -> CheckOutcome {
+        let Seat { check, home, base, outcome } = seat;
+        let receipt = outcome.receipt.map(|receipt| {
+            let receipt = ChargeReceipt::new(check.limit, home.key, check.quota, receipt);
+            if base == Base::Shared { receipt.to_shared() } else { receipt }
+        });
+        self.write(check, (home, base), outcome.change, receipt.is_some());
+        CheckOutcome { decision: outcome.decision, receipt }
+    }
+
+    fn write(&mut self, check: &Check<'_>, at: (Home, Base), change: Change, charged: bool) {
+        let (home, base) = at;
+        let newcomer = newcomer_of(check, self.now);
+        let (shard, overflow) = self.locks.both(home.shard);
+        let Some((states, account)) = shard.and_then(|shard| shard.get(check.limit, check.quota)) else {
+            return;
+        };
+        if base == Base::Shared {
+            if let Some(overflow) = overflow {
+                overflow.write(newcomer, change, account);
+                overflow.count_charges(charged.into());
+            }
+            return;
+        }
+        match (states.find_any(home.key), base) {
+            (Some(slot), _) => states.write(slot, check.quota, &change, account),
+            (None, Base::New { seeded, claimed }) if charged => {
+                if !claimed {
+                    // Its twin claimed the place, but only watched and was refused.
+                    account.force_key();
+                }
+                let seed = overflow.filter(|_| seeded).and_then(|overflow| overflow.state(newcomer));
+                states.insert(Entry { key: home.key, quota: check.quota, seed }, change, account);
+            }
+            (None, Base::New { claimed: true, .. }) => {
+                account.release_key();
+                states.correct(account);
+            }
+            (None, _) => {}
+        }
+    }
+
+    /// Tells each check's answer beside the numbers of its untouched state; unless it is a peek, states dated after
+    /// now are re-dated.
+    fn refuse(&mut self, peek: bool) -> Outcomes {
+        let mut outcomes = Outcomes::new();
+        for at in 0..self.seats.len() {
+            let Some(seat) = self.seats.get(at) else { break };
+            let (check, home, base) = (seat.check, seat.home, seat.base);
+            let answer = seat.outcome.decision.answer;
+            let untouched = self.evaluate(check, (home, base), 0, Ask::units(0)).decision;
+            outcomes.push(CheckOutcome { decision: Decision { answer, ..untouched }, receipt: None });
+        }
+        for seat in std::mem::take(&mut self.seats) {
+            let change = if peek { Change::Keep } else { self.settlement(&seat) };
+            self.write(seat.check, (seat.home, seat.base), change, false);
+        }
+        outcomes
+    }
+
+    fn settlement(&mut self, seat: &Seat<'_>) -> Change {
+        if let Base::New { .. } = seat.base {
+            return Change::Keep;
+        }
+        let mut scratch = None;
+        let at = (seat.home, seat.base);
+        let state = state(&mut self.locks, newcomer_of(seat.check, self.now), at, &mut scratch);
+        settle(seat.check.quota, state, self.now)
+    }
+}
+
+fn newcomer_of<'c>(check: &Check<'c>, now: Timestamp) -> Newcomer<'c> {
+    Newcomer { limit: check.limit, quota: check.quota, now }
+}
+
+/// Returns the state a check is held against, as it is before the batch.
+fn state<'s>(
+    locks: &'s mut Locks<'_>,
+    newcomer: Newcomer<'_>,
+    (home, base): (Home, Base),
+    scratch: &'s mut Option<State>,
+) -> Option<&'s State> {
+    let (shard, overflow) = locks.both(home.shard);
+    match base {
+        Base::Own => {
+            let (states, _) = shard?.get(newcomer.limit, newcomer.quota)?;
+            states.read(states.find_any(home.key)?, scratch)
+        }
+        Base::New { seeded: false, .. } => None,
+        Base::New { .. } | Base::Shared => overflow?.state(newcomer),
+    }
+}
+
+impl Seat<'_> {
+    /// Returns whether this seat is of the same limit, algorithm and key.
+    fn has_key(&self, check: &Check<'_>, home: Home) -> bool {
+        self.home.key == home.key && self.has_limit(check)
+    }
+
+    fn has_limit(&self, check: &Check<'_>) -> bool {
+        self.check.limit == check.limit && Algorithm::of(self.check.quota) == Algorithm::of(check.quota)
+    }
+
+    /// Returns whether this seat is held against the same state.
+    fn shares(&self, check: &Check<'_>, (home, base): (Home, Base)) -> bool {
+        match (self.base, base) {
+            (Base::Shared, Base::Shared) => {
+                self.check.limit == check.limit && self.check.quota == check.quota
+            }
+            (Base::Shared, _) | (_, Base::Shared) => false,
+            _ => self.has_key(check, home),
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! The memory store: everything in this process, bounded, forgotten as soon as it means nothing.
+//!
+//! A key is a keyed hash of 128 bits ([`digest`]). It picks one of the locks, and behind it, in the table of its
+//! limit and algorithm, a slot of 32 bytes ([`table`], [`pack`]). A batch takes the locks of all its keys in one order,
+//! evaluates, and writes all or nothing ([`batch`]). Newcomers make a clock hand forget what is as good as fresh
+//! ([`forget`]); when there is no room all the same ([`room`]), they share one state ([`overflow`]).
+
+mod batch;
+mod clock;
+mod digest;
+mod forget;
+mod limits;
+mod logs;
+mod overflow;
+mod pack;
+mod quotas;
+mod refund;
+mod room;
+mod shard;
+mod single;
+mod states;
+mod table;
+
+use std::fmt;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use smallvec::SmallVec;
+use tidegate_algorithms::{State, Timestamp};
+use tidegate_shards::{Indices, Shards};
+
+use crate::check::{Check, Decided, KeyDigest, LimitId, Refund};
+use crate::error::StoreError;
+use crate::reply::Reply;
+use crate::store::Store;
+use batch::{Batch, Home};
+use clock::Clock;
+use digest::Digester;
+use limits::Limits;
+use overflow::Overflow;
+use room::Ledger;
+use shard::Shard;
+
+/// How much a memory store may keep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryOptions {
+    /// The most keys, over all limits; a million unless said.
+    pub max_keys: usize,
+    /// The most bytes of tables and logs; 256 MiB unless said. A key takes about 45, one of a sliding log about 150
+    /// and 16 for each admitted request in the window.
+    pub max_bytes: usize,
+}
+
+impl Default for MemoryOptions {
+    fn default() -> Self {
+        Self { max_keys: 1_000_000, max_bytes: 256 << 20 }
+    }
+}
+
+/// How full a memory store is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Usage {
+    /// The keys that have a state of their own.
+    pub keys: usize,
+    /// The bytes of tables and logs.
+    pub bytes: usize,
+    /// The charges so far to states that newcomers shared for want of room.
+    pub shared_charges: u64,
+}
+
+/// A store in the memory of this process.
+///
+/// What is kept is bounded by [`MemoryOptions`]. A quarter of the room is split evenly among the limits, so that a
+/// flood of one cannot take it from another; the rest is lent to whoever needs it, most to those who hold least. A key
+/// without room is never let through uncounted and never pushes another out: it shares one state with all others of
+/// its limit in that situation, until there is room for a state of its own, which starts as a copy of the shared one.
+/// Resetting such a key does nothing, since what it shares is also others'.
+///
+/// A sliding log that would need more memory than is left does not grow: its newest entry takes the new units in and
+/// the new date on, so that they leave later than they would have, never earlier.
+pub struct MemoryStore {
+    clock: Clock,
+    digester: Digester,
+    ledger: Arc<Ledger>,
+    limits: Limits,
+    shards: Shards<Mutex<Shard>, Mutex<Overflow>>,
+}
+
+/// The most locks; more bring nothing on machines of today.
+const MOST_SHARDS: usize = 64;
+/// A shard for fewer keys than this would leave much of its tables empty.
+const FEWEST_KEYS_A_SHARD: usize = 4096;
+
+impl MemoryStore {
+    /// Builds an empty store with a secret of its own.
+    ///
+    /// # Errors
+    /// When the system gives no random bytes.
+    pub fn new(options: MemoryOptions) -> Result<Self, StoreError> {
+        let mut secret = [0; 16];
+        getrandom::fill(&mut secret).map_err(|error| {
+            StoreError::unavailable("no random bytes for the secret of keys").because(error)
+        })?;
+        Ok(Self::with_secret(options, secret))
+    }
+
+    /// Builds an empty store with a given secret, for tests and benchmarks that must repeat themselves. Whoever knows
+    /// the secret can aim keys at each other.
+    pub fn with_secret(options: MemoryOptions, secret: [u8; 16]) -> Self {
+        let ledger = Ledger::new(options.max_keys, options.max_bytes);
+        let count = (options.max_keys / FEWEST_KEYS_A_SHARD).clamp(1, MOST_SHARDS);
+        Self {
+            clock: Clock::start(),
+            digester: Digester::new(&secret),
+            limits: Limits::new(Arc::clone(&ledger)),
+            ledger,
+            shards: Shards::new(count, Shard::default, Overflow::default()),
+        }
+    }
+
+    /// Returns how full the store is.
+    pub fn usage(&self) -> Usage {
+        let (keys, bytes) = self.ledger.used();
+        Usage { keys, bytes, shared_charges: self.shards.lock_last().charges() }
+    }
+
+    /// Returns the instant the store's clock tells.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    fn answer<'a>(
+        &self,
+        checks: &'a [Check<'a>],
+        at: Option<Timestamp>,
+        peek: bool,
+    ) -> Result<Decided, StoreError> {
+        let now = at.unwrap_or_else(|| self.clock.now());
+        if let [check] = checks {
+            let home = self.home(self.digester.digest(check.key));
+            if let Some(decided) = self.answer_known(check, home, now, peek) {
+                return Ok(decided);
+            }
+            let locks = self.shards.lock_many(&std::iter::once(home.shard).collect());
+            return Batch::new(&self.limits, locks, now).run(std::iter::once((check, home)), peek);
+        }
+        let mut homes: SmallVec<[Home; 8]> = SmallVec::new();
+        for (at, check) in checks.iter().enumerate() {
+            let before = at.checked_sub(1).and_then(|before| Some((checks.get(before)?, homes.get(before)?)));
+            // Several limits on one key are the rule.
+            let same = before.filter(|(before, _)| before.key == check.key).map(|(_, home)| *home);
+            homes.push(same.unwrap_or_else(|| self.home(self.digester.digest(check.key))));
+        }
+        let wanted: Indices = homes.iter().map(|home| home.shard).collect();
+        let locks = self.shards.lock_many(&wanted);
+        Batch::new(&self.limits, locks, now).run(checks.iter().zip(homes.iter().copied()), peek)
+    }
+
+    #[inline]
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "the product's upper half is below the number of shards"
+    )]
+    fn home(&self, key: KeyDigest) -> Home {
+        let shard = (u128::from(key.halves()[1]) * self.shards.count() as u128) >> 64;
+        Home { shard: shard as usize, key }
+    }
+
+    fn with_limit<T>(
+        &self,
+        (limit, key): (LimitId, &[u8]),
+        each: impl FnMut(&mut states::States, &room::Account, KeyDigest) -> Option<T>,
+    ) -> Result<Option<T>, StoreError> {
+        self.limits.account(limit)?;
+        let mut each = each;
+        let home = self.home(self.digester.digest(key));
+        let Some(mut shard) = self.shards.lock_one(home.shard) else { return Ok(None) };
+        let Some(shard::LimitStates { account, states }) = shard.limit(limit) else { return Ok(None) };
+        let mut found = None;
+        for states in states {
+            found = found.or(each(states, account, home.key));
+        }
+        Ok(found)
+    }
+}
+
+impl fmt::Debug for MemoryStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (keys, bytes) = self.ledger.used();
+        f.debug_struct("MemoryStore").field("keys", &keys).field("bytes", &bytes).finish_non_exhaustive()
+    }
+}
+
+impl Store for MemoryStore {
+    fn limit(&self, name: &str) -> LimitId {
+        self.limits.id(name)
+    }
+
+    fn decide<'a>(&'a self, checks: &'a [Check<'a>], at: Option<Timestamp>) -> Reply<'a, Decided> {
+        Reply::ready(self.answer(checks, at, false))
+    }
+
+    fn peek<'a>(&'a self, checks: &'a [Check<'a>], at: Option<Timestamp>) -> Reply<'a, Decided> {
+        Reply::ready(self.answer(checks, at, true))
+    }
+
+    fn refund<'a>(&'a self, refunds: &'a [Refund<'a>], at: Option<Timestamp>) -> Reply<'a, ()> {
+        let now = at.unwrap_or_else(|| self.clock.now());
+        self.give_back(refunds, now);
+        Reply::ready(Ok(()))
+    }
+
+    fn reset<'a>(&'a self, limit: LimitId, key: &'a [u8]) -> Reply<'a, ()> {
+        let forget = |states: &mut states::States, account: &room::Account, key| -> Option<()> {
+            if let Some(slot) = states.find_any(key) {
+                states.remove(slot, account);
+            }
+            None
+        };
+        Reply::ready(self.with_limit((limit, key), forget).map(|_| ()))
+    }
+
+    fn inspect<'a>(&'a self, limit: LimitId, key: &'a [u8]) -> Reply<'a, Option<State>> {
+        Reply::ready(self.with_limit((limit, key), |states, _, key| {
+            states.read(states.find_any(key)?, &mut None).cloned()
+        }))
+    }
+
+    fn ping(&self) -> Reply<'_, ()> {
+        Reply::ready(Ok(()))
+    }
+}

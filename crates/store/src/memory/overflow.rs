@@ -1,0 +1,103 @@
+//! The state that newcomers share when there is no room for their own.
+//!
+//! A flood of new keys must neither push out somebody who is being refused nor be let through uncounted, so those
+//! for whom there is no room are counted together: one state a limit (and quota, where plans differ). It holds
+//! every charge of each of them, so none gets more than its own state would have admitted; some get less, which is
+//! what a flood costs. One that finds room later starts from a copy, as does every newcomer until the shared state is
+//! as good as fresh: it may have been one of them. These states are outside the room for keys and bytes; there are as
+//! many as quotas, and a shared log holds at most its own limit.
+
+use std::collections::HashMap;
+
+use tidegate_algorithms::{Change, Quota, State, Timestamp, keep_until};
+
+use super::room::Account;
+use crate::check::{Algorithm, LimitId};
+
+#[derive(Debug)]
+struct Shared {
+    quota: Quota,
+    state: Option<State>,
+    /// When it was last written, by count: the latest is the best seed for a quota that has none.
+    turn: u64,
+}
+
+impl Shared {
+    fn keep_until(&self, now: Timestamp) -> Timestamp {
+        self.state.as_ref().map_or(Timestamp::EPOCH, |state| keep_until(&self.quota, state, now))
+    }
+}
+
+/// The shared states of all limits.
+#[derive(Debug, Default)]
+pub(super) struct Overflow {
+    limits: HashMap<LimitId, Vec<Shared>>,
+    turn: u64,
+    charges: u64,
+}
+
+/// Whose shared state is meant, and when.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Newcomer<'a> {
+    pub(super) limit: LimitId,
+    pub(super) quota: &'a Quota,
+    pub(super) now: Timestamp,
+}
+
+impl Overflow {
+    /// Returns the number of charges to shared states so far.
+    pub(super) fn charges(&self) -> u64 {
+        self.charges
+    }
+
+    /// Counts charges to shared states.
+    pub(super) fn count_charges(&mut self, more: u64) {
+        self.charges = self.charges.saturating_add(more);
+    }
+
+    /// Returns the state that a newcomer shares or starts from: that of its own quota or, while there is none, the
+    /// one last written under a quota of the same algorithm, since a change of numbers mints nothing.
+    pub(super) fn state(&self, newcomer: Newcomer<'_>) -> Option<&State> {
+        let Newcomer { limit, quota, now } = newcomer;
+        let live = || {
+            let of_limit = self.limits.get(&limit).into_iter().flatten();
+            of_limit.filter(|shared| shared.keep_until(now) > now)
+        };
+        let exact = live().find(|shared| shared.quota == *quota);
+        let algorithm = Algorithm::of(quota);
+        let alike = || live().filter(|shared| Algorithm::of(&shared.quota) == algorithm);
+        exact.or_else(|| alike().max_by_key(|shared| shared.turn))?.state.as_ref()
+    }
+
+    /// Writes a change, decided on [`Overflow::state`], to the state that newcomers of this quota share.
+    pub(super) fn write(&mut self, newcomer: Newcomer<'_>, change: Change, account: &Account) {
+        let Newcomer { limit, quota, now } = newcomer;
+        if change == Change::Keep {
+            return;
+        }
+        let seed = match self.own_state(newcomer) {
+            Some(_) => None,
+            None => self.state(newcomer).cloned(),
+        };
+        let shared = self.limits.entry(limit).or_default();
+        shared.retain(|shared| shared.keep_until(now) > now);
+        self.turn += 1;
+        if let Some(held) = shared.iter_mut().find(|shared| shared.quota == *quota) {
+            change.apply(&mut held.state);
+            held.turn = self.turn;
+        } else {
+            let mut state = seed;
+            change.apply(&mut state);
+            shared.push(Shared { quota: *quota, state, turn: self.turn });
+        }
+        let until = shared.iter().map(|shared| shared.keep_until(now).as_micros()).max();
+        account.set_shared_until(until.unwrap_or(0));
+    }
+
+    /// Returns the shared state of this very quota.
+    pub(super) fn own_state(&self, newcomer: Newcomer<'_>) -> Option<&State> {
+        let Newcomer { limit, quota, now } = newcomer;
+        let mut of_limit = self.limits.get(&limit).into_iter().flatten();
+        of_limit.find(|shared| shared.quota == *quota && shared.keep_until(now) > now)?.state.as_ref()
+    }
+}

@@ -1,0 +1,165 @@
+//! A state in 16 bytes, with the number of the quota it was written under.
+//!
+//! | algorithm | bits, from the top |
+//! |---|---|
+//! | buckets | instant 52, count 31, sub-microsecond 30, quota 14 |
+//! | windows | instant 53, count 31, quota 14 |
+//! | counter | instant 52, current 31, previous 31, quota 14 |
+//! | log | index among the logs 32, quota 14 |
+//!
+//! The denominator of a sub-microsecond instant is the numerator of the quota's rate, so the quota's number tells it.
+//! Nothing is lost: the domain of the algorithms ends before these fields do.
+
+use tidegate_algorithms::{Counter, Level, Mark, Quota, State, Window};
+
+use super::quotas::QuotaId;
+use crate::check::Algorithm;
+
+/// Returns the number of the quota.
+#[inline]
+pub(super) fn quota_of(word: u128) -> QuotaId {
+    QuotaId(narrow_16(word & u128::from(QuotaId::UNKNOWN.0)))
+}
+
+/// Packs a state, a log by its index; a state of another algorithm packs to its fields as they come.
+#[inline]
+pub(super) fn pack(state: &State, quota: QuotaId) -> u128 {
+    let word = Word(u128::from(quota.0), QuotaId::BITS);
+    match state {
+        State::ClockWindow(window) | State::HitWindow(window) => {
+            word.and(window.count.into(), 31).and(window.at, 53).0
+        }
+        State::Counter(counter) => {
+            word.and(counter.previous.into(), 31).and(counter.current.into(), 31).and(counter.at, 52).0
+        }
+        State::Credit(level) | State::Backlog(level) => {
+            // Without the quota's number the denominator would be lost, so the fraction is rounded up.
+            let mark = level.mark();
+            let known = quota != QuotaId::UNKNOWN;
+            let (micros, sub) = match mark.sub() {
+                0 => (mark.micros(), 0),
+                sub if known => (mark.micros(), sub),
+                _ => (mark.micros().saturating_add(1), 0),
+            };
+            word.and(sub.into(), 30).and(level.whole().into(), 31).and(micros, 52).0
+        }
+        State::Log(_) => word.0,
+    }
+}
+
+/// Packs the index of a log.
+pub(super) fn pack_log(index: u32, quota: QuotaId) -> u128 {
+    Word(u128::from(quota.0), QuotaId::BITS).and(index.into(), 32).0
+}
+
+/// Returns the index of a log.
+pub(super) fn log_of(word: u128) -> u32 {
+    narrow_32(word >> QuotaId::BITS)
+}
+
+/// Unpacks a state that is not a log.
+#[inline]
+pub(super) fn unpack(algorithm: Algorithm, word: u128, quota: Option<&Quota>) -> Option<State> {
+    let word = word >> QuotaId::BITS;
+    Some(match algorithm {
+        Algorithm::ClockWindow => State::ClockWindow(window(word)),
+        Algorithm::HitWindow => State::HitWindow(window(word)),
+        Algorithm::Counter => State::Counter(Counter {
+            at: narrow_64(word >> 62),
+            current: narrow_31(word >> 31),
+            previous: narrow_31(word),
+        }),
+        Algorithm::Credit => State::Credit(level(word, quota)),
+        Algorithm::Backlog => State::Backlog(level(word, quota)),
+        Algorithm::Log => return None,
+    })
+}
+
+fn window(word: u128) -> Window {
+    Window { at: narrow_64(word >> 31), count: narrow_31(word) }
+}
+
+fn level(word: u128, quota: Option<&Quota>) -> Level {
+    let per = match quota {
+        Some(Quota::TokenBucket(quota)) => quota.refill().units(),
+        Some(Quota::LeakyBucket(quota)) => quota.rate().units(),
+        _ => 1,
+    };
+    let sub = narrow_32(word) & ((1 << 30) - 1);
+    Level::from_parts(narrow_31(word >> 30), Mark::from_parts(narrow_64(word >> 61), sub, per))
+}
+
+/// A word that is filled from its low end.
+struct Word(u128, u32);
+
+impl Word {
+    #[inline]
+    fn and(self, field: u64, bits: u32) -> Self {
+        let most = (1_u64 << bits) - 1;
+        Self(self.0 | u128::from(field.min(most)) << self.1, self.1 + bits)
+    }
+}
+
+fn narrow_31(word: u128) -> u32 {
+    narrow_32(word) & ((1 << 31) - 1)
+}
+
+#[allow(clippy::cast_possible_truncation, reason = "the fields above are cut off on purpose")]
+fn narrow_16(word: u128) -> u16 {
+    word as u16
+}
+
+#[allow(clippy::cast_possible_truncation, reason = "the fields above are cut off on purpose")]
+fn narrow_32(word: u128) -> u32 {
+    word as u32
+}
+
+#[allow(clippy::cast_possible_truncation, reason = "the fields above are cut off on purpose")]
+fn narrow_64(word: u128) -> u64 {
+    word as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tidegate_algorithms::{MAX_UNITS, Rate, Span, Timestamp};
+
+    fn same_after_packing(state: &State, algorithm: Algorithm, quota: &Quota) {
+        for id in [0, 1, QuotaId::UNKNOWN.0 - 1] {
+            let word = pack(state, QuotaId(id));
+            assert_eq!(unpack(algorithm, word, Some(quota)).as_ref(), Some(state));
+            assert_eq!(quota_of(word), QuotaId(id));
+        }
+    }
+
+    #[test]
+    fn nothing_is_lost_at_the_ends_of_the_domain() {
+        let last = Timestamp::MAX.as_micros();
+        let rate = Rate::new(u64::from(MAX_UNITS) - 1, Span::from_secs(1)).unwrap();
+        let buckets = (Quota::token_bucket(5, rate).unwrap(), Quota::leaky_bucket(rate, 5).unwrap());
+        for at in [0, 1, 1_700_000_000_000_000, last] {
+            for count in [0, 1, MAX_UNITS, MAX_UNITS + 1] {
+                let level = |sub: u32| Level::from_parts(count, Mark::from_parts(at, sub, rate.units()));
+                for level in [level(0), level(1), level(rate.units() - 1)] {
+                    same_after_packing(&State::Credit(level), Algorithm::Credit, &buckets.0);
+                    same_after_packing(&State::Backlog(level), Algorithm::Backlog, &buckets.1);
+                }
+                let counter = Counter { at, current: count, previous: MAX_UNITS - count.min(9) };
+                same_after_packing(&State::Counter(counter), Algorithm::Counter, &buckets.0);
+                let window = Window { at: at * 2, count };
+                same_after_packing(&State::ClockWindow(window), Algorithm::ClockWindow, &buckets.0);
+                same_after_packing(&State::HitWindow(window), Algorithm::HitWindow, &buckets.0);
+            }
+        }
+        assert_eq!(log_of(pack_log(u32::MAX, QuotaId(9))), u32::MAX);
+        assert_eq!(quota_of(pack_log(u32::MAX, QuotaId(9))), QuotaId(9));
+    }
+
+    #[test]
+    fn without_a_quota_a_fraction_is_rounded_up_and_never_refills() {
+        let level = Level::from_parts(3, Mark::from_parts(41, 2, 7));
+        let word = pack(&State::Credit(level), QuotaId::UNKNOWN);
+        let expected = State::Credit(Level::from_parts(3, Mark::from_parts(42, 0, 1)));
+        assert_eq!(unpack(Algorithm::Credit, word, None), Some(expected));
+    }
+}

@@ -1,0 +1,180 @@
+//! How much may be kept, and how limits share it.
+//!
+//! A quarter of the room is reserved, split evenly among the limits: no flood of another takes it. The rest is lent:
+//! a limit may go on taking while it holds less than twice what is left. So one limit alone may borrow half of all
+//! room, a second a third of what is left then, and something always is left. The only limit of a store has it all.
+//! A limit that is named later has its reserve at once; what the others hold above theirs shrinks as it is forgotten.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+/// One kind of room: keys or bytes.
+#[derive(Debug)]
+struct Room {
+    total: usize,
+    used: AtomicUsize,
+}
+
+impl Room {
+    fn new(total: usize) -> Self {
+        Self { total, used: AtomicUsize::new(0) }
+    }
+
+    /// Takes `amount` for a limit that holds `held`, or nothing.
+    fn claim(&self, held: &AtomicUsize, amount: usize, limits: usize) -> bool {
+        // Each claim counts itself before it looks, so that two at once cannot both take the last place.
+        let own = held.fetch_add(amount, Ordering::Relaxed).saturating_add(amount);
+        let used = self.used.fetch_add(amount, Ordering::Relaxed).saturating_add(amount);
+        let fits = match limits {
+            0 | 1 => used <= self.total,
+            _ => {
+                let lent = self.total - self.total / 4;
+                own <= self.total / 4 / limits || lent.checked_sub(used).is_some_and(|left| own <= 2 * left)
+            }
+        };
+        if !fits {
+            self.release(held, amount);
+        }
+        fits
+    }
+
+    /// Takes `amount` whether or not there is room.
+    fn force(&self, held: &AtomicUsize, amount: usize) {
+        held.fetch_add(amount, Ordering::Relaxed);
+        self.used.fetch_add(amount, Ordering::Relaxed);
+    }
+
+    fn release(&self, held: &AtomicUsize, amount: usize) {
+        held.fetch_sub(amount, Ordering::Relaxed);
+        self.used.fetch_sub(amount, Ordering::Relaxed);
+    }
+
+    fn used(&self) -> usize {
+        self.used.load(Ordering::Relaxed)
+    }
+}
+
+/// The room of a store.
+#[derive(Debug)]
+pub(super) struct Ledger {
+    keys: Room,
+    bytes: Room,
+    limits: AtomicUsize,
+}
+
+impl Ledger {
+    pub(super) fn new(max_keys: usize, max_bytes: usize) -> Arc<Self> {
+        Arc::new(Self { keys: Room::new(max_keys), bytes: Room::new(max_bytes), limits: AtomicUsize::new(0) })
+    }
+
+    /// Returns the keys and the bytes that are held.
+    pub(super) fn used(&self) -> (usize, usize) {
+        (self.keys.used(), self.bytes.used())
+    }
+}
+
+/// What one limit holds of the room, and until when its newcomers' shared state matters.
+#[derive(Debug)]
+pub(super) struct Account {
+    ledger: Arc<Ledger>,
+    keys: AtomicUsize,
+    bytes: AtomicUsize,
+    shared_until: AtomicU64,
+}
+
+impl Account {
+    /// Opens the account of one more limit.
+    pub(super) fn open(ledger: &Arc<Ledger>) -> Arc<Self> {
+        ledger.limits.fetch_add(1, Ordering::Relaxed);
+        Arc::new(Self {
+            ledger: Arc::clone(ledger),
+            keys: AtomicUsize::new(0),
+            bytes: AtomicUsize::new(0),
+            shared_until: AtomicU64::new(0),
+        })
+    }
+
+    pub(super) fn claim_key(&self) -> bool {
+        self.ledger.keys.claim(&self.keys, 1, self.ledger.limits.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn force_key(&self) {
+        self.ledger.keys.force(&self.keys, 1);
+    }
+
+    pub(super) fn release_key(&self) {
+        self.ledger.keys.release(&self.keys, 1);
+    }
+
+    pub(super) fn claim_bytes(&self, amount: usize) -> bool {
+        amount == 0
+            || self.ledger.bytes.claim(&self.bytes, amount, self.ledger.limits.load(Ordering::Relaxed))
+    }
+
+    /// Corrects what is held from `counted` bytes to `actual`.
+    pub(super) fn correct_bytes(&self, counted: usize, actual: usize) {
+        match actual.checked_sub(counted) {
+            Some(0) => {}
+            Some(more) => self.ledger.bytes.force(&self.bytes, more),
+            None => self.ledger.bytes.release(&self.bytes, counted - actual),
+        }
+    }
+
+    /// Returns the instant from which the state that newcomers share cannot be told from a fresh one, zero when there
+    /// is none.
+    ///
+    /// Read under the lock of the key in question: a charge of that key to the shared state was made under the same
+    /// lock, and is therefore seen.
+    #[inline]
+    pub(super) fn shared_until(&self) -> u64 {
+        self.shared_until.load(Ordering::Acquire)
+    }
+
+    /// Sets it; only under the last lock.
+    pub(super) fn set_shared_until(&self, micros: u64) {
+        self.shared_until.store(micros, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fill(account: &Account) -> usize {
+        (0..5_000).take_while(|_| account.claim_key()).count()
+    }
+
+    #[test]
+    fn the_only_limit_has_it_all_and_no_more() {
+        let ledger = Ledger::new(1_000, 0);
+        let account = Account::open(&ledger);
+        assert_eq!(fill(&account), 1_000);
+        account.release_key();
+        assert_eq!(fill(&account), 1);
+        assert!(!account.claim_bytes(1));
+    }
+
+    #[test]
+    fn a_flood_leaves_every_other_limit_its_reserve_and_the_whole_is_never_passed() {
+        let ledger = Ledger::new(1_000, 0);
+        let accounts: Vec<_> = (0..5).map(|_| Account::open(&ledger)).collect();
+        let taken: Vec<usize> = accounts.iter().map(|account| fill(account)).collect();
+        assert_eq!(taken[0], 500, "half of all room");
+        assert!(taken.iter().all(|taken| *taken >= 1_000 / 4 / 5), "{taken:?}");
+        assert!(taken.iter().sum::<usize>() <= 1_000, "{taken:?}");
+    }
+
+    #[test]
+    fn floods_in_any_order_never_pass_the_whole() {
+        for limits in 2..20 {
+            let ledger = Ledger::new(997, 0);
+            let accounts: Vec<_> = (0..limits).map(|_| Account::open(&ledger)).collect();
+            for round in 0..20_000_usize {
+                let account = &accounts[round * round % 31 % limits];
+                let _ = account.claim_key();
+            }
+            let taken: Vec<usize> = accounts.iter().map(|account| fill(account)).collect();
+            assert!(ledger.used().0 <= 997, "{taken:?}");
+        }
+    }
+}

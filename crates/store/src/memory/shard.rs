@@ -1,0 +1,60 @@
+//! What lies behind one lock: for each limit its account and its states, one table an algorithm.
+//!
+//! A limit whose keys are on plans of different algorithms has a table for each; a key that changes its algorithm
+//! starts fresh there, and finds its old state when it changes back in time, so going to and fro mints nothing.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use tidegate_algorithms::Quota;
+
+use super::room::Account;
+use super::states::States;
+use crate::check::{Algorithm, LimitId};
+
+/// The states behind one lock, by limit.
+#[derive(Debug, Default)]
+pub(super) struct Shard {
+    limits: Vec<Option<LimitStates>>,
+}
+
+/// The states of one limit.
+#[derive(Debug)]
+pub(super) struct LimitStates {
+    pub(super) account: Arc<Account>,
+    pub(super) states: SmallVec<[States; 1]>,
+}
+
+impl Shard {
+    /// Returns the limit's states of the quota's algorithm and its account, `None` while there are none.
+    #[inline]
+    pub(super) fn get(&mut self, limit: LimitId, quota: &Quota) -> Option<(&mut States, &Account)> {
+        let algorithm = Algorithm::of(quota);
+        let limit = self.limit(limit)?;
+        let states = limit.states.iter_mut().find(|states| states.algorithm() == algorithm)?;
+        Some((states, &limit.account))
+    }
+
+    /// Returns everything this shard has of a limit.
+    #[inline]
+    pub(super) fn limit(&mut self, limit: LimitId) -> Option<&mut LimitStates> {
+        self.limits.get_mut(place(limit))?.as_mut()
+    }
+
+    /// Makes a place for the limit's states of the quota's algorithm.
+    pub(super) fn open(&mut self, limit: LimitId, quota: &Quota, account: &Arc<Account>) {
+        let place = place(limit);
+        if self.limits.len() <= place {
+            self.limits.resize_with(place.saturating_add(1), || None);
+        }
+        if let Some(limit) = self.limits.get_mut(place) {
+            let limit = limit
+                .get_or_insert_with(|| LimitStates { account: Arc::clone(account), states: SmallVec::new() });
+            limit.states.push(States::new(Algorithm::of(quota)));
+        }
+    }
+}
+
+fn place(limit: LimitId) -> usize {
+    usize::try_from(limit.index()).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,183 @@
+//! The states of one limit and one algorithm in one shard.
+
+use tidegate_algorithms::{Change, Quota, State, Timestamp, keep_until};
+
+use super::logs::Logs;
+use super::pack;
+use super::quotas::{QuotaId, Quotas};
+use super::room::Account;
+use super::table::Table;
+use crate::check::{Algorithm, KeyDigest};
+
+#[derive(Debug)]
+pub(super) struct States {
+    algorithm: Algorithm,
+    pub(super) table: Table,
+    quotas: Quotas,
+    logs: Logs,
+    /// The bytes the account counts for this.
+    counted: usize,
+    /// Where the clock hand of forgetting stands.
+    pub(super) hand: usize,
+}
+
+impl States {
+    pub(super) fn new(algorithm: Algorithm) -> Self {
+        Self {
+            algorithm,
+            table: Table::default(),
+            quotas: Quotas::default(),
+            logs: Logs::default(),
+            counted: 0,
+            hand: 0,
+        }
+    }
+
+    pub(super) fn algorithm(&self) -> Algorithm {
+        self.algorithm
+    }
+
+    /// Returns the slot of a key, unless its state is one to forget under another quota than this.
+    #[inline]
+    pub(super) fn find(&self, key: KeyDigest, quota: &Quota, now: Timestamp) -> Option<usize> {
+        let slot = self.table.find(key)?;
+        (self.quota(slot) == Some(quota) || !self.is_forgotten(slot, now)).then_some(slot)
+    }
+
+    /// Returns the slot of a key, whatever its state.
+    pub(super) fn find_any(&self, key: KeyDigest) -> Option<usize> {
+        self.table.find(key)
+    }
+
+    /// Returns the state in a slot; one that is packed is laid out in `scratch`.
+    #[inline]
+    pub(super) fn read<'a>(&'a self, slot: usize, scratch: &'a mut Option<State>) -> Option<&'a State> {
+        let (_, word) = self.table.at(slot)?;
+        if self.algorithm == Algorithm::Log {
+            return self.logs.get(pack::log_of(word));
+        }
+        *scratch = pack::unpack(self.algorithm, word, self.quotas.get(pack::quota_of(word)));
+        scratch.as_ref()
+    }
+
+    /// Returns the quota that the state in a slot was last written under.
+    #[inline]
+    fn quota(&self, slot: usize) -> Option<&Quota> {
+        let (_, word) = self.table.at(slot)?;
+        self.quotas.get(pack::quota_of(word))
+    }
+
+    /// Returns whether the state in a slot cannot be told from a fresh one, now or later.
+    pub(super) fn is_forgotten(&self, slot: usize, now: Timestamp) -> bool {
+        let mut scratch = None;
+        match (self.quota(slot), self.read(slot, &mut scratch)) {
+            (Some(quota), Some(state)) => keep_until(quota, state, now) <= now,
+            _ => false,
+        }
+    }
+
+    /// Writes a change to the state in a slot.
+    #[inline]
+    pub(super) fn write(&mut self, slot: usize, quota: &Quota, change: &Change, account: &Account) {
+        let Some((_, word)) = self.table.at(slot) else { return };
+        match change {
+            Change::Keep => {}
+            Change::Put(state) => {
+                let id = self.quotas.id(quota, pack::quota_of(word));
+                self.table.set(slot, pack::pack(state, id));
+            }
+            Change::Edit(edit) => {
+                let id = self.quotas.id(quota, pack::quota_of(word));
+                let log = pack::log_of(word);
+                let may_grow = self.claim(self.logs.bytes_to_edit(log, edit), account);
+                self.logs.edit(log, edit, may_grow);
+                self.table.set(slot, pack::pack_log(log, id));
+                self.correct(account);
+            }
+        }
+    }
+
+    /// Claims room for one more key whose log, if it has one, begins with `seed` bytes.
+    pub(super) fn claim_place(&mut self, seed: usize, account: &Account) -> bool {
+        if self.quotas.is_exhausted() || !account.claim_key() {
+            return false;
+        }
+        let homes = self.table.wants_homes();
+        let table = homes.map_or(0, |homes| Table::bytes_for(homes).saturating_sub(self.table.bytes()));
+        let log = if self.algorithm == Algorithm::Log { self.logs.bytes_of_one_more() + seed } else { 0 };
+        if !self.claim(table + log, account) {
+            account.release_key();
+            return false;
+        }
+        if let Some(homes) = homes {
+            self.resize(homes);
+        }
+        true
+    }
+
+    /// Puts a key in the place claimed for it, with the state that `change` makes of `seed`.
+    pub(super) fn insert(&mut self, entry: Entry<'_>, change: Change, account: &Account) {
+        let Entry { key, quota, seed } = entry;
+        let mut state = if let Change::Put(_) = change { None } else { seed.cloned() };
+        change.apply(&mut state);
+        let id = self.quotas.id(quota, QuotaId(0));
+        let word = match state {
+            Some(State::Log(log)) => self.logs.add(log).map(|index| pack::pack_log(index, id)),
+            Some(state) => Some(pack::pack(&state, id)),
+            None => None,
+        };
+        match word {
+            Some(word) => self.table.insert(key, word),
+            None => account.release_key(),
+        }
+        self.correct(account);
+    }
+
+    /// Empties a slot.
+    pub(super) fn remove(&mut self, slot: usize, account: &Account) {
+        let Some((_, word)) = self.table.at(slot) else { return };
+        if self.algorithm == Algorithm::Log {
+            self.logs.remove(pack::log_of(word));
+        }
+        self.table.remove(slot);
+        account.release_key();
+        if self.table.len() == 0 {
+            self.quotas.clear();
+        }
+        if let Some(homes) = self.table.wants_fewer_homes() {
+            self.resize(homes);
+        }
+        self.correct(account);
+    }
+
+    /// Settles the account with what is really held; also gives back what a claim took and nothing used.
+    pub(super) fn correct(&mut self, account: &Account) {
+        let actual = self.table.bytes() + self.logs.bytes();
+        account.correct_bytes(self.counted, actual);
+        self.counted = actual;
+    }
+
+    fn claim(&mut self, bytes: usize, account: &Account) -> bool {
+        let claimed = account.claim_bytes(bytes);
+        if claimed {
+            self.counted += bytes;
+        }
+        claimed
+    }
+
+    /// Rebuilds the table; the hand stays where it was in the round.
+    fn resize(&mut self, homes: usize) {
+        let before = self.table.slots();
+        self.table.rebuild(homes);
+        self.hand = (self.hand * self.table.slots()).checked_div(before).unwrap_or(0);
+    }
+}
+
+/// A key to insert.
+#[derive(Clone, Copy)]
+pub(super) struct Entry<'a> {
+    pub(super) key: KeyDigest,
+    pub(super) quota: &'a Quota,
+    /// The state it starts from.
+    pub(super) seed: Option<&'a State>,
+}
