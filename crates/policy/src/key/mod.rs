@@ -20,7 +20,7 @@ use smallvec::SmallVec;
 
 pub(crate) use json::Pointer;
 pub(crate) use normalize::Normalizer;
-pub(crate) use phone::is_region;
+pub(crate) use phone::{is_region, load as load_phone_numbers};
 pub(crate) use source::{Source, SourceKind};
 
 use crate::request::{Ambiguous, Facts};
@@ -103,6 +103,11 @@ impl Key {
         self.parts.iter().all(|part| part.from == From::Global)
     }
 
+    /// Returns whether a ready-made value of this name would be read.
+    pub(crate) fn reads(&self, name: &str) -> bool {
+        self.parts.iter().any(|part| part.reads(name))
+    }
+
     /// Returns the names of the parts as the file writes them.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().map(|part| part.name.as_str())
@@ -130,6 +135,14 @@ impl fmt::Display for Key {
 }
 
 impl Part {
+    fn reads(&self, name: &str) -> bool {
+        match &self.from {
+            From::Global => false,
+            From::One(_) => self.name == name,
+            From::FirstOf(parts) => parts.iter().any(|part| part.reads(name)),
+        }
+    }
+
     fn sources<'a>(&'a self, names: &mut Vec<&'a str>) {
         match &self.from {
             From::Global => {}

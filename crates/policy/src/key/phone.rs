@@ -20,6 +20,11 @@ pub(crate) fn is_region(code: &str) -> Option<Region> {
     phonenumber::metadata::DATABASE.by_id(region.as_ref()).map(|_| region)
 }
 
+/// Loads what is known of countries' numbers, so that no request waits for it.
+pub(crate) fn load() {
+    let _ = phonenumber::metadata::DATABASE.by_id("US");
+}
+
 /// Returns a number as `+` and digits, without any extension.
 ///
 /// Only digits and the usual signs are read: what follows a letter or a semicolon (an extension, a second number)

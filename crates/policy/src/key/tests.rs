@@ -303,6 +303,9 @@ fn ready_made_keys_stand_in_for_the_request() {
     assert_eq!(read("client", given), Ok(Some(vec![2, 4, 0, 0, 0, 198, 51, 100, 0])));
     assert_eq!(read("[account, client]", given).unwrap().unwrap().len(), 5 + 5 + 5 + 4);
     assert_eq!(read("field", given), Ok(None));
+    let either = policy("either");
+    assert!(either.knows_key("account") && either.knows_key("client"));
+    assert!(!either.knows_key("either") && !either.knows_key("acount") && !either.knows_key("global"));
     assert!(read("client", Given { ready: &[("client", "localhost")], ..Given::default() }).is_err());
     assert!(read("account", Given { ready: &[("account", "a\0")], ..Given::default() }).is_err());
 }

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::entries;
 use crate::file::{Entry, Fields, Node, Report, Value, list, nearest, one_or_more};
-use crate::key::{From, Key, Normalizer, Part, Pointer, Source, SourceKind, is_region};
+use crate::key::{From, Key, Normalizer, Part, Pointer, Source, SourceKind, is_region, load_phone_numbers};
 
 const BUILT_IN: [&str; 4] = ["global", "client_ip", "method", "route"];
 /// Sources that a later version reads.
@@ -249,7 +249,10 @@ fn normalizer(node: &Node, report: &mut Report) -> Option<Normalizer> {
     Some(match node.choice("the step", &WORDS, report)? {
         0 => Normalizer::Trim,
         1 => Normalizer::Lowercase,
-        2 => Normalizer::E164(None),
+        2 => {
+            load_phone_numbers();
+            Normalizer::E164(None)
+        }
         _ => Normalizer::Hash,
     })
 }

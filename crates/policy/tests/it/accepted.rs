@@ -163,6 +163,16 @@ rules:
     assert!(policy.rules[0].limits[0].key.is_global());
 }
 
+/// Guards places: counted in characters, whatever ends a line and whatever stands before.
+#[test]
+fn places_are_those_an_editor_shows() {
+    let text = "\u{feff}tidegate: 1\r\n# \u{1F30A}\r\nhealth: { listen: 1 }\r\ncodes: { \"\u{e9}\u{1F30A}\": { digits: 6 }, x: 5 }\r\n";
+    let problems = parse("a b.yaml", text).unwrap_err().to_string();
+    let places: Vec<&str> =
+        problems.lines().filter_map(|line| line.strip_prefix("a b.yaml:")?.split(": ").next()).collect();
+    assert_eq!(places, ["1:1", "4:10", "4:34"], "{problems}");
+}
+
 /// Guards queues that cannot meet against being refused.
 #[test]
 fn queues_on_requests_that_differ_are_accepted() {
