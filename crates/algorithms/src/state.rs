@@ -53,3 +53,14 @@ impl Change {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::State;
+
+    /// A store keeps millions of these: one more word in the largest is eight megabytes a million keys.
+    #[test]
+    fn a_state_and_whether_there_is_one_are_four_words() {
+        assert_eq!(size_of::<Option<State>>(), 32);
+    }
+}

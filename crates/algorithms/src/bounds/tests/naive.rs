@@ -83,7 +83,7 @@ impl Grid for SlidingCounter {
             previous * (self.window - elapsed) + (current + n - 1) * self.window
                 < u64::from(self.limit) * self.window
         };
-        u32::try_from((1..).take_while(|&n| passes(n)).count()).unwrap()
+        u32::try_from((1..=u64::from(self.limit)).take_while(|&n| passes(n)).count()).unwrap()
     }
 
     fn step(&self, &(elapsed, previous, current): &Self::State, units: u32) -> (Self::State, u64) {
@@ -118,9 +118,9 @@ impl Grid for TokenBucket {
     }
 }
 
-/// A server that takes q/p steps a unit, and `queue` places to wait.
+/// A server that takes q/p steps a unit, and places to wait.
 pub(super) struct Queue {
-    pub(super) queue: u32,
+    pub(super) places: u32,
     pub(super) p: u32,
     pub(super) q: u64,
 }
@@ -128,8 +128,8 @@ pub(super) struct Queue {
 impl Queue {
     /// Units that find their slot within the queue when the next free one is `free`/p steps away.
     fn most(&self, free: u64) -> u32 {
-        let fits = |n: u64| free + (n - 1) * self.q <= u64::from(self.queue) * self.q;
-        u32::try_from((1..).take_while(|&n| fits(n)).count()).unwrap()
+        let fits = |n: u64| free + (n - 1) * self.q <= u64::from(self.places) * self.q;
+        u32::try_from((1..=u64::from(self.places) + 1).take_while(|&n| fits(n)).count()).unwrap()
     }
 }
 

@@ -40,7 +40,9 @@ pub(super) fn search(quota: &Quota, counts: Counts, began: u64, steps: usize, id
             *most = here.values().copied().chain([*most]).max().unwrap();
         }
         reached = advance(quota, counts, &reached, begin);
-        reached.values_mut().for_each(|best| *best = 0);
+        for best in reached.values_mut() {
+            *best = 0;
+        }
     }
     most
 }

@@ -18,7 +18,7 @@ fn spans(events: &[(u64, u64)]) -> impl Iterator<Item = (Span, u128)> {
 }
 
 proptest! {
-    #![proptest_config(cases(3_000))]
+    #![proptest_config(cases(1_500))]
 
     #[test]
     fn no_span_of_a_history_admits_or_starts_more_than_its_bound(

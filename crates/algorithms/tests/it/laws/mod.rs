@@ -4,6 +4,7 @@ mod bound;
 mod change;
 mod drift;
 mod forget;
+mod log;
 mod refund;
 mod step;
 mod time;

@@ -118,11 +118,8 @@ impl Pair {
         let back = steps_back && refunds.iter().all(Option::is_none);
         let mut pair = Self { real: World::new(quota, start), naive: limiter(&quota), receipts: Vec::new() };
         for (a_move, refund) in history.iter().zip(refunds) {
-            if back {
-                pair.real.go(a_move.jump)
-            } else {
-                pair.real.go_on(a_move.jump)
-            }
+            let go = if back { World::go } else { World::go_on };
+            go(&mut pair.real, a_move.jump);
             pair.ask(a_move.ask(&quota))?;
             if let Some(chosen) = refund {
                 pair.real.go_on(Jump::On(u64::try_from(*chosen).unwrap() % 3_000));
