@@ -3,7 +3,7 @@
 use std::io;
 
 use sd_notify::NotifyState;
-use tidegate_policy::{Mode, Policy};
+use tidegate_policy::{Mode, Policy, StoreChoice};
 use tidegate_server::app::{Addresses, App};
 use tidegate_server::net::DrainReport;
 use tokio::runtime::Runtime;
@@ -63,7 +63,10 @@ pub(crate) fn announce(file: &str, policy: &Policy, addresses: &Addresses) {
         tracing::info!(%address, "health listens");
     }
     let (rules, limit_count) = (policy.rules.len(), limits().count());
-    tracing::info!(file, rules, limits = limit_count, store = "memory", "the policy is in force");
+    let store = match policy.store {
+        StoreChoice::Memory { .. } => "memory",
+    };
+    tracing::info!(file, rules, limits = limit_count, store, "the policy is in force");
     if policy.mode == Mode::Shadow {
         tracing::warn!(
             "SHADOW MODE: NOTHING IS REFUSED, refusals are only counted; `mode: enforce` turns the limits on"

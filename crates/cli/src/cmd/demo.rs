@@ -42,7 +42,7 @@ async fn demo(mut policy: Policy, listen: Option<SocketAddr>) -> Result<Exit, Fa
         _ => Failure::from(error),
     })?;
     let addresses = app.addresses().map_err(cannot_listen)?;
-    lifetime::announce("the demo's", &policy, &addresses);
+    lifetime::announce(setup::NAME, &policy, &addresses);
 
     let mut out = Output::stdout();
     out.write(guide::text(&addresses, behind).as_bytes());

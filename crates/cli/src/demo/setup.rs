@@ -9,12 +9,15 @@ use crate::exit::Failure;
 /// The policy file as it stands among the examples.
 pub(crate) const POLICY: &str = include_str!("../../../../examples/quillon.yaml");
 
+/// The name by which messages call it.
+pub(crate) const NAME: &str = "examples/quillon.yaml";
+
 /// Returns the policy as the file means it.
 ///
 /// # Errors
 /// When the file is wrong, which a test keeps from being built.
 pub(crate) fn policy() -> Result<Policy, Failure> {
-    tidegate_policy::parse("examples/quillon.yaml", POLICY).map_err(Failure::failed)
+    tidegate_policy::parse(NAME, POLICY).map_err(Failure::failed)
 }
 
 /// Puts the example service behind the gateway, and the faces where the user wants them.

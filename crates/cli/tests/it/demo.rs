@@ -19,7 +19,13 @@ struct Demo {
 
 impl Demo {
     fn start() -> Self {
-        let mut running = Running::start(tidegate(["demo", "--listen", "127.0.0.1:0"]));
+        Self::start_with(&[])
+    }
+
+    fn start_with(more: &[&str]) -> Self {
+        let mut command = tidegate(["demo", "--listen", "127.0.0.1:0"]);
+        command.args(more);
+        let mut running = Running::start(command);
         let printed = running.printed("Ctrl-C");
         let address = |face: &str| {
             let line = printed.iter().find(|line| line.trim_start().starts_with(face)).unwrap();
@@ -135,6 +141,16 @@ fn the_lines_it_prints_work_as_they_are() {
 fn the_other_faces_answer() {
     let demo = Demo::start();
     assert_eq!(get(demo.health, "/readyz").status, 200);
+    assert_eq!(get(demo.api, "/v1/policy").status, 200);
+    demo.end();
+}
+
+/// A log that nobody reads any more must not take the service with it.
+#[test]
+fn it_goes_on_when_its_logs_cannot_be_written() {
+    let mut demo = Demo::start_with(&["--log-level", "trace"]);
+    demo.running.close_logs();
+    assert_eq!(demo.verify("odalys", "c1", "0").status, 200);
     assert_eq!(get(demo.api, "/v1/policy").status, 200);
     demo.end();
 }

@@ -38,7 +38,8 @@ pub(crate) fn text(bytes: &[u8]) -> &str {
 pub(crate) struct Running {
     child: Child,
     out: Lines<BufReader<ChildStdout>>,
-    err: Lines<BufReader<ChildStderr>>,
+    /// Gone once the test has turned away from it.
+    err: Option<Lines<BufReader<ChildStderr>>>,
     /// What was read of standard error.
     pub(crate) logged: Vec<String>,
 }
@@ -48,7 +49,7 @@ impl Running {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let out = BufReader::new(child.stdout.take().unwrap()).lines();
         let err = BufReader::new(child.stderr.take().unwrap()).lines();
-        Self { child, out, err, logged: Vec::new() }
+        Self { child, out, err: Some(err), logged: Vec::new() }
     }
 
     /// Reads standard output up to a line that contains a text, and returns all that was read.
@@ -66,7 +67,9 @@ impl Running {
     /// Reads standard error up to a line that contains a text, and returns that line.
     pub(crate) fn log(&mut self, needle: &str) -> String {
         loop {
-            let Some(line) = self.err.next() else { panic!("no {needle:?} in {:#?}", self.logged) };
+            let Some(line) = self.err.as_mut().unwrap().next() else {
+                panic!("no {needle:?} in {:#?}", self.logged)
+            };
             self.logged.push(line.unwrap());
             if self.logged.last().unwrap().contains(needle) {
                 return self.logged.last().unwrap().clone();
@@ -80,6 +83,11 @@ impl Running {
         line["address"].as_str().unwrap().parse().unwrap()
     }
 
+    /// Closes the reading end of standard error, as a log collector that dies does.
+    pub(crate) fn close_logs(&mut self) {
+        self.err = None;
+    }
+
     pub(crate) fn signal(&self, signal: Signal) {
         let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
         kill_process(pid, signal).unwrap();
@@ -87,7 +95,7 @@ impl Running {
 
     /// Waits for the end, having read all logs.
     pub(crate) fn end(&mut self) -> ExitStatus {
-        self.logged.extend(self.err.by_ref().map(Result::unwrap));
+        self.logged.extend(self.err.take().into_iter().flatten().map(Result::unwrap));
         self.child.wait().unwrap()
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use crate::http::{get, post, send};
+use crate::http::{get, send};
 use crate::process::{Folder, Running, run, run_with_input, text, tidegate};
 use crate::upstream::Upstream;
 
@@ -190,7 +190,8 @@ fn the_environment_filters_the_log() {
     let mut command = tidegate(["serve", "--log", "json", "--log-level", "info"]);
     command.arg(&file).env("RUST_LOG", "off");
     let mut served = Running::start(command);
-    assert_eq!(post(served.address("gateway"), "/../x", "").status, 400);
+    // Were the filter stronger than the wish, no address would ever be logged.
+    served.address("gateway");
     served.signal(Signal::TERM);
     assert_eq!(served.end().code(), Some(0));
 }
