@@ -1,10 +1,62 @@
-//! Objects of a call whose members are free to name: what JSON leaves open is read in one way or refused.
+//! Pieces of a call: what JSON leaves open is read in one way or refused.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, MapAccess, Unexpected, Visitor};
+
+/// A whole number that is not negative. JSON has one kind of number: 1.0 is as whole as 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Whole(pub(super) u64);
+
+impl<'de> Deserialize<'de> for Whole {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_u64(WholeVisitor)
+    }
+}
+
+struct WholeVisitor;
+
+impl Visitor<'_> for WholeVisitor {
+    type Value = Whole;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a whole number from 0")
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Whole, E> {
+        Ok(Whole(number))
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<Whole, E> {
+        // Above 2^53 a float no longer tells which whole number was meant.
+        let is_whole = number.trunc().to_bits() == number.to_bits() || number == 0.0;
+        if !is_whole || !(0.0..=9_007_199_254_740_992.0).contains(&number) {
+            return Err(E::invalid_value(Unexpected::Float(number), &self));
+        }
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole and in range")]
+        Ok(Whole(number as u64))
+    }
+}
+
+/// One value or several.
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "expected a string or a list of strings")]
+pub(super) enum OneOrMore {
+    One(String),
+    More(Vec<String>),
+}
+
+impl OneOrMore {
+    pub(super) fn as_slice(&self) -> &[String] {
+        match self {
+            Self::One(value) => std::slice::from_ref(value),
+            Self::More(values) => values,
+        }
+    }
+}
 
 /// An object that names no member twice: parsers differ in which of the two they keep.
 #[derive(Debug)]

@@ -19,6 +19,7 @@ mod fields;
 mod openapi;
 mod policy;
 mod problem;
+mod question;
 mod refund;
 mod token;
 mod verdict;

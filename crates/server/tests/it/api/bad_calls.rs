@@ -52,8 +52,10 @@ fn faulty_members() -> Vec<(Value, &'static str, &'static str)> {
         (json!({ "keys": { "account": 7 } }), "keys.account", "expected a string"),
         (json!({ "cost": (1_u64 << 30) + 1 }), "cost", "0 to 1073741824"),
         (json!({ "cost": u64::MAX }), "cost", "0 to 1073741824"),
-        (json!({ "cost": -1 }), "cost", "expected u64"),
-        (json!({ "cost": 1.5 }), "cost", "expected u64"),
+        (json!({ "cost": -1 }), "cost", "a whole number"),
+        (json!({ "cost": 1.5 }), "cost", "a whole number"),
+        (json!({ "cost": 1e300 }), "cost", "a whole number"),
+        (json!({ "cost": "1" }), "cost", "a whole number"),
         (json!({ "peek": "yes" }), "peek", "expected a boolean"),
         (json!({ "max_delay_ms": 34_560_000_001_u64 }), "max_delay_ms", "0 to 34560000000"),
     ]

@@ -220,7 +220,7 @@ async fn a_dead_store_is_a_verdict_by_each_rules_choice() {
     store.fail(true);
     let denied = api.check(verify("ada")).await;
     assert_eq!((&denied["allowed"], &denied["ruling"]), (&json!(false), &json!("store_down")));
-    assert_eq!(denied["receipt"], Value::Null);
+    assert_eq!((&denied["receipt"], &denied["headers"]), (&Value::Null, &json!({ "retry-after": "1" })));
     let passed = api.check(json!({ "path": "/reports" })).await;
     assert_eq!((&passed["allowed"], &passed["ruling"]), (&json!(true), &json!("uncounted")));
     store.fail(false);

@@ -10,6 +10,30 @@ use super::check::VERIFY;
 use super::token::token;
 use super::world::{Served, limiter};
 
+/// Every call meets limits that soon refuse, delay or give receipts, so that every kind of verdict is held against
+/// its schema.
+const EVERYTHING: &str = r"
+  - name: everything
+    class: api
+    match: { path: /** }
+    on_store_failure: deny
+    client_sees: all
+    limits:
+      - name: together
+        says: Forty at once, then one every 24 hours, for everyone together.
+        key: global
+        token_bucket: { capacity: 40, refill: 1 per 24h }
+      - name: paced
+        says: One every hour, with up to ten waiting, for everyone together.
+        key: global
+        mode: shadow
+        leaky_bucket: { rate: 1 per 1h, queue: 10 }
+";
+
+fn rules() -> String {
+    format!("headers: [ietf, draft-03]\n{VERIFY}{}", EVERYTHING.trim_start_matches('\n'))
+}
+
 const PROGRAM: &str = "TIDEGATE_SCHEMATHESIS";
 
 /// Runs the program against an API and fails with what it says about a finding.
@@ -39,11 +63,11 @@ async fn run(api: &Served, more: &[&str]) {
 
 #[tokio::test]
 async fn the_api_is_what_it_says_it_is() {
-    run(&Served::api(VERIFY).await, &[]).await;
+    run(&Served::api(&rules()).await, &[]).await;
 }
 
 #[tokio::test]
 async fn the_api_behind_a_token_is_what_it_says_it_is() {
-    let api = Served::start(api::router(limiter(VERIFY), Some(token("schemathesis")))).await;
+    let api = Served::start(api::router(limiter(&rules()), Some(token("schemathesis")))).await;
     run(&api, &["--header", "Authorization: Bearer 0123456789abcdef-a-secret"]).await;
 }
