@@ -32,6 +32,7 @@ struct Current {
     redated: bool,
 }
 
+#[inline]
 pub(crate) fn decide(
     quota: FixedWindow,
     state: Option<Window>,
@@ -104,6 +105,7 @@ pub(crate) fn most_from_idle(quota: FixedWindow, span: Span) -> u128 {
     }
 }
 
+#[inline]
 fn current(quota: FixedWindow, state: Option<Window>, now: Timestamp) -> Current {
     let micros = now.as_micros();
     let window = quota.window.as_micros();
@@ -126,6 +128,7 @@ fn current(quota: FixedWindow, state: Option<Window>, now: Timestamp) -> Current
     Current { count: state.count, ends_at, closes_at, redated: state.at > latest }
 }
 
+#[inline]
 fn decision(quota: FixedWindow, current: Current, answer: Answer, now: Timestamp) -> Decision {
     let left = Span::from_micros(current.ends_at.saturating_sub(now.as_micros()));
     let remaining = quota.limit.saturating_sub(current.count);

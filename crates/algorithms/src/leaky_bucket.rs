@@ -20,6 +20,7 @@ struct Backlog {
     redated: bool,
 }
 
+#[inline]
 pub(crate) fn decide(
     quota: LeakyBucket,
     state: Option<Level>,
@@ -77,6 +78,7 @@ pub(crate) fn most_started_in_closed(quota: LeakyBucket, span: Span) -> u128 {
     steps.saturating_mul(p).div_ceil(q)
 }
 
+#[inline]
 fn backlog(quota: LeakyBucket, state: Option<Level>, now: Timestamp) -> Backlog {
     let idle = Backlog { whole: 0, rest: 0, redated: false };
     let Some(level) = state else { return idle };
@@ -90,6 +92,7 @@ fn backlog(quota: LeakyBucket, state: Option<Level>, now: Timestamp) -> Backlog 
 }
 
 /// Returns when a request that must be refused now would be admitted.
+#[inline]
 fn refusal(quota: LeakyBucket, backlog: Backlog, ask: Ask, now: Timestamp) -> Option<Retry> {
     if ask.cost() == 0 {
         return None;
@@ -115,6 +118,7 @@ enum Slack {
     None,
 }
 
+#[inline]
 fn slack(rate: Rate, ask: Ask) -> Slack {
     if ask.max_delay() == Span::MAX {
         return Slack::Any;
@@ -124,6 +128,7 @@ fn slack(rate: Rate, ask: Ask) -> Slack {
     allowed.checked_sub(own).map_or(Slack::None, Slack::Of)
 }
 
+#[inline]
 fn decision(quota: LeakyBucket, backlog: Backlog, answer: Answer) -> Decision {
     let remaining = quota.places().saturating_sub(backlog.whole);
     let next_unit = if remaining > 0 { Span::ZERO } else { drain(quota.rate, backlog, quota.queue) };
@@ -142,6 +147,7 @@ fn amount(rate: Rate, backlog: Backlog) -> u128 {
 }
 
 /// Returns how long until the backlog has drained to `target` units.
+#[inline]
 fn drain(rate: Rate, backlog: Backlog, target: u32) -> Span {
     let over = amount(rate, backlog).saturating_sub(mul(u64::from(target), rate.micros()));
     Span::from_micros(div_ceil(over, u64::from(rate.units())))

@@ -57,6 +57,7 @@ impl Mark {
     }
 
     /// Returns a whole instant.
+    #[inline]
     pub(crate) fn at(now: Timestamp) -> Self {
         Self { micros: now.as_micros(), sub: 0, per: 1 }
     }
@@ -78,6 +79,7 @@ impl Mark {
 
     /// Returns the whole and fractional parts in units of 1/`per` for a rate whose numerator is `per`; a fraction
     /// of another rate is rounded up to the next microsecond, which never refills.
+    #[inline]
     fn parts(self, per: u32) -> (u64, u32) {
         if self.sub == 0 || self.per == per {
             (self.micros, self.sub)
@@ -87,6 +89,7 @@ impl Mark {
     }
 
     /// Returns the time from the mark to `now` in 1/`per` microseconds, `None` when the mark lies after `now`.
+    #[inline]
     fn elapsed(self, now: Timestamp, per: u32) -> Option<u128> {
         let (micros, sub) = self.parts(per);
         let whole = now.as_micros().checked_sub(micros)?;
@@ -114,12 +117,14 @@ pub(crate) struct Flow {
 }
 
 /// Returns what `rate` brings from `mark` to `now`, `None` when the mark lies after `now`.
+#[inline]
 pub(crate) fn flow(mark: Mark, rate: Rate, now: Timestamp) -> Option<Flow> {
     let elapsed = mark.elapsed(now, rate.units())?;
     Some(split(elapsed, rate))
 }
 
 /// Splits an amount in 1/q of a unit into whole units and the rest.
+#[inline]
 pub(crate) fn split(amount: u128, rate: Rate) -> Flow {
     if let Ok(small) = u64::try_from(amount) {
         let units = small.checked_div(rate.micros()).unwrap_or(0);
@@ -131,6 +136,7 @@ pub(crate) fn split(amount: u128, rate: Rate) -> Flow {
 }
 
 /// Returns the instant before `now` at which a level that is now `rest`/q of a unit past a whole count was whole.
+#[inline]
 pub(crate) fn whole_at(now: Timestamp, rest: u64, rate: Rate) -> Mark {
     if rest == 0 {
         return Mark::at(now);

@@ -31,6 +31,7 @@ struct View {
     redated: bool,
 }
 
+#[inline]
 pub(crate) fn decide(
     quota: SlidingCounter,
     state: Option<Counter>,
@@ -106,6 +107,7 @@ pub(crate) fn most_in_closed(quota: SlidingCounter, span: Span) -> u128 {
     u128::from(whole).saturating_add(1).saturating_mul(limit).saturating_add(u128::from(tail))
 }
 
+#[inline]
 fn view(quota: SlidingCounter, state: Option<Counter>, now: Timestamp) -> View {
     let micros = now.as_micros();
     let this = index(micros, quota.window);
@@ -125,6 +127,7 @@ fn view(quota: SlidingCounter, state: Option<Counter>, now: Timestamp) -> View {
 
 /// Returns the units that pass now: the largest n with previous·(1 − elapsed) + current + (n − 1) < L, which is
 /// L − current − ⌊previous·(1 − elapsed)⌋.
+#[inline]
 fn remaining(quota: SlidingCounter, view: View) -> u32 {
     let window = quota.window.as_micros();
     let weighted = mul_div_floor(u64::from(view.previous), window.saturating_sub(view.elapsed), window);
@@ -171,6 +174,7 @@ fn fresh_in(quota: SlidingCounter, view: View) -> Span {
     }
 }
 
+#[inline]
 fn decision(quota: SlidingCounter, view: View, answer: Answer) -> Decision {
     let remaining = remaining(quota, view);
     let next_unit = if remaining > 0 { Span::ZERO } else { wait(quota, view, 1).unwrap_or(Span::MAX) };

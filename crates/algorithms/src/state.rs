@@ -38,6 +38,7 @@ pub enum Change {
 
 impl Change {
     /// Carries the change out on the state it was decided on.
+    #[inline]
     pub fn apply(self, state: &mut Option<State>) {
         match self {
             Self::Keep => {}

@@ -19,6 +19,7 @@ struct Credit {
     redated: bool,
 }
 
+#[inline]
 pub(crate) fn decide(
     quota: TokenBucket,
     state: Option<Level>,
@@ -116,6 +117,7 @@ fn spill(capacity: u128, rate: Rate) -> Option<u128> {
     Some(u128::from(rate.micros()).div_ceil(over))
 }
 
+#[inline]
 fn credit(quota: TokenBucket, state: Option<Level>, now: Timestamp) -> Credit {
     let full = Credit { whole: quota.capacity, rest: 0, redated: false };
     let Some(level) = state else { return full };
@@ -129,6 +131,7 @@ fn credit(quota: TokenBucket, state: Option<Level>, now: Timestamp) -> Credit {
     Credit { whole: small(whole), rest: flow.rest, redated: false }
 }
 
+#[inline]
 fn decision(quota: TokenBucket, credit: Credit, answer: Answer) -> Decision {
     let next_unit = if credit.whole > 0 { Span::ZERO } else { wait(quota.refill, credit, 1) };
     Decision {
@@ -141,6 +144,7 @@ fn decision(quota: TokenBucket, credit: Credit, answer: Answer) -> Decision {
 }
 
 /// Returns how long until the credit reaches `target` units: ⌈((target − whole)·q − rest) / p⌉.
+#[inline]
 fn wait(rate: Rate, credit: Credit, target: u32) -> Span {
     let missing = target.saturating_sub(credit.whole);
     let missing = mul(u64::from(missing), rate.micros()).saturating_sub(u128::from(credit.rest));

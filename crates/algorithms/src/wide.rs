@@ -7,21 +7,25 @@
 use crate::time::Span;
 
 /// Returns ⌊a·b / c⌋, `u64::MAX` when it does not fit or `c` is zero.
+#[inline]
 pub(crate) fn mul_div_floor(a: u64, b: u64, c: u64) -> u64 {
     div_floor(mul(a, b), c)
 }
 
 /// Returns ⌈a·b / c⌉, `u64::MAX` when it does not fit or `c` is zero.
+#[inline]
 pub(crate) fn mul_div_ceil(a: u64, b: u64, c: u64) -> u64 {
     div_ceil(mul(a, b), c)
 }
 
 /// Returns a·b, exactly.
+#[inline]
 pub(crate) fn mul(a: u64, b: u64) -> u128 {
     u128::from(a).saturating_mul(u128::from(b))
 }
 
 /// Returns ⌊a / c⌋, `u64::MAX` when it does not fit or `c` is zero.
+#[inline]
 pub(crate) fn div_floor(a: u128, c: u64) -> u64 {
     match u64::try_from(a) {
         // Most rates are one unit a period, and a division costs more than all else in a decision.
@@ -32,6 +36,7 @@ pub(crate) fn div_floor(a: u128, c: u64) -> u64 {
 }
 
 /// Returns ⌈a / c⌉, `u64::MAX` when it does not fit or `c` is zero.
+#[inline]
 pub(crate) fn div_ceil(a: u128, c: u64) -> u64 {
     div_floor(a.saturating_add(u128::from(c.saturating_sub(1))), c)
 }
