@@ -96,10 +96,13 @@ impl<'a, 'l> Batch<'a, 'l> {
             Some(_) => {}
             None => shard.open(check.limit, check.quota, &self.limits.account(check.limit)?),
         }
-        Ok(match self.seats.iter().find(|seat| seat.has_key(check, home)).map(|twin| twin.base) {
+        let mut twins = self.seats.iter().filter(|seat| seat.has_key(check, home));
+        Ok(match twins.clone().last().map(|twin| twin.base) {
             Some(Base::New { seeded, .. }) => Base::New { seeded, claimed: false },
-            Some(base) => base,
-            None => self.newcomer(check, home),
+            Some(Base::Shared) => Base::Shared,
+            // A state that is to be forgotten, unless an earlier check of this batch is about to renew it.
+            Some(Base::Own) if twins.any(|twin| twin.outcome.change != Change::Keep) => Base::Own,
+            Some(Base::Own) | None => self.newcomer(check, home),
         })
     }
 
@@ -177,9 +180,14 @@ impl<'a, 'l> Batch<'a, 'l> {
         }
         match (states.find_any(home.key), base) {
             (Some(slot), _) => states.write(slot, check.quota, &change, account),
-            (None, Base::New { seeded, claimed }) if charged => {
+            (None, base) if charged => {
+                let (seeded, claimed) = match base {
+                    Base::New { seeded, claimed } => (seeded, claimed),
+                    // A newcomer of this very batch made the hand forget it: as good as fresh, it starts anew.
+                    _ => (false, false),
+                };
                 if !claimed {
-                    // Its twin claimed the place, but only watched and was refused.
+                    // Beside the newcomer just named: a twin had claimed the place, but only watched and was refused.
                     account.force_key();
                 }
                 let seed = overflow.filter(|_| seeded).and_then(|overflow| overflow.state(newcomer));
