@@ -30,7 +30,6 @@ const KEYS: &str = "\
 keys:
   account: { json: /account, normalize: [trim, lowercase] }
   challenge: { json: /challenge }
-  destination: { json: /phone, normalize: [{ e164: US }] }
 codes:
   otp: { digits: 6, step: 30s, skew_steps: 1 }
 ";
