@@ -83,6 +83,10 @@ impl<'n> Fields<'n> {
             }
             let remedy = match nearest(key, self.known.iter().copied()) {
                 Some(known) => format!("did you mean \"{known}\"?"),
+                // A comma ends a text inside braces, and what follows looks like a key without a value.
+                None if key.contains(' ') && entry.value.kind() == "nothing" => {
+                    "if it belongs to the text before it, put that text in double quotes".to_owned()
+                }
                 None => format!("it knows {}", self.known.join(", ")),
             };
             report.add(entry.place, format!("unknown key \"{key}\" in {}", self.what), remedy);

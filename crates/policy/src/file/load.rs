@@ -210,33 +210,50 @@ fn refuse_tag(is_tagged: bool, at: Place, report: &mut Report) {
     }
 }
 
-/// Says what a syntax error usually means. `open` is where the innermost open collection begins.
+/// Reports a syntax error. `open` is where the innermost open collection begins.
 fn explain(error: &ScanError, text: &str, open: Option<Place>, report: &mut Report) {
-    let info = error.info();
-    let at = place(*error.marker());
-    let line =
-        error.marker().line().checked_sub(1).and_then(|index| text.lines().nth(index)).unwrap_or_default();
-    let indent = line.len().saturating_sub(line.trim_start().len());
-    let tab = line.get(..indent).is_some_and(|blank| blank.contains('\t'));
-    let (message, remedy) = if tab || info.contains("tab") {
-        ("a tab where YAML wants spaces".to_owned(), "indent with spaces only")
-    } else if info.contains("mapping values are not allowed") {
+    let marker = error.marker();
+    let line = marker.line().checked_sub(1).and_then(|index| text.lines().nth(index)).unwrap_or_default();
+    let found = line.chars().nth(marker.col());
+    let tab = line.chars().take_while(|letter| letter.is_whitespace()).any(|letter| letter == '\t');
+    let (message, remedy) = meaning(error.info(), found, tab, open);
+    report.add(place(*marker), message, remedy);
+}
+
+/// Says what a syntax error usually means, and what to do: the parser's own words stay for the rest.
+fn meaning(info: &str, found: Option<char>, tab: bool, open: Option<Place>) -> (String, &'static str) {
+    const QUOTE: &str = "put the whole text in double quotes";
+    let has = |words: &[&str]| words.iter().any(|word| info.contains(word));
+    if tab || has(&["tab"]) {
+        return ("a tab where YAML wants spaces".to_owned(), "indent with spaces only");
+    }
+    if has(&["mapping values are not allowed"]) {
         let remedy = "put the whole text in double quotes, or indent this line like its neighbours";
-        ("a colon inside a text that stands without quotes".to_owned(), remedy)
-    } else if info.contains("quoted scalar") && !info.contains("escape") && !info.contains("hexadecimal") {
-        (
-            "a quoted text does not end where it should".to_owned(),
-            "close the quote; inside one, write \\\" for a quote",
-        )
-    } else if let (true, Some(open)) = (info.contains("flow"), open) {
-        (
-            format!("the bracket that opens at {open} is not closed"),
-            "close it, with commas between its members",
-        )
-    } else if info.contains("recursion limit") {
-        ("nested too deep".to_owned(), "a policy needs eight levels")
-    } else {
-        (format!("this is not YAML: {info}"), "look at the indentation, brackets and quotes around here")
-    };
-    report.add(at, message, remedy);
+        return ("a colon inside a text that stands without quotes".to_owned(), remedy);
+    }
+    if has(&["unknown anchor", "anchor or alias"]) {
+        return ("a text that begins with * or & is an alias or anchor to YAML".to_owned(), QUOTE);
+    }
+    if has(&["unexpected character"]) {
+        return ("a text cannot begin with this sign without quotes".to_owned(), QUOTE);
+    }
+    if has(&["quoted scalar"]) && !has(&["escape", "hexadecimal"]) {
+        let remedy = "close the quote; inside one, write \\\" for a quote";
+        return ("a quoted text does not end where it should".to_owned(), remedy);
+    }
+    if has(&["flow"]) && matches!(found, Some('{' | '[')) {
+        let remedy = "put the whole text in double quotes, such as \"/users/{id}\"";
+        return ("a bracket inside a text that stands without quotes".to_owned(), remedy);
+    }
+    if let (true, Some(open)) = (has(&["flow"]), open) {
+        let message = format!("a comma is missing here, or the bracket that opens at {open} is not closed");
+        return (message, "write a comma between members, and close the bracket");
+    }
+    if has(&["block collection", "block mapping", "invalid indentation"]) {
+        return ("this line's indentation fits none before it".to_owned(), "indent it like its neighbours");
+    }
+    if has(&["recursion limit"]) {
+        return ("nested too deep".to_owned(), "a policy needs eight levels");
+    }
+    (format!("this is not YAML: {info}"), "look at the indentation, brackets and quotes around here")
 }

@@ -16,7 +16,7 @@ use super::source::Unread;
 pub(crate) enum Normalizer {
     /// Drops whitespace and invisible characters at both ends.
     Trim,
-    /// NFKC, Unicode lower case, NFKC.
+    /// NFKC, Unicode lower case without invisible characters, NFKC.
     Lowercase,
     /// A phone number in its international form; national ones are read as the region's.
     E164(Option<Region>),
@@ -60,10 +60,17 @@ fn trim(value: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
-/// Returns whether a character shows nothing: white space, zero-width ones, the byte-order mark, a soft hyphen.
+/// Returns whether a character is white space or shows nothing.
 fn is_blank(letter: char) -> bool {
-    letter.is_whitespace()
-        || matches!(letter, '\u{ad}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}')
+    letter.is_whitespace() || is_invisible(letter)
+}
+
+/// Returns whether a character shows nothing: zero-width ones, the byte-order mark, a soft hyphen, variation
+/// selectors and tags. Databases that compare without case pass over most of them.
+fn is_invisible(letter: char) -> bool {
+    matches!(letter,
+        '\u{ad}' | '\u{34f}' | '\u{180b}'..='\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 fn lowercase(value: Cow<'_, str>) -> Cow<'_, str> {
@@ -75,6 +82,7 @@ fn lowercase(value: Cow<'_, str>) -> Cow<'_, str> {
         text.make_ascii_lowercase();
         return Cow::Owned(text);
     }
-    let folded: String = value.nfkc().collect();
-    Cow::Owned(folded.to_lowercase().nfkc().collect())
+    // Letter by letter: `to_lowercase` of a whole text ends a Greek word in another sigma.
+    let lower = value.nfkc().flat_map(char::to_lowercase).filter(|letter| !is_invisible(*letter));
+    Cow::Owned(lower.map(|letter| if letter == 'ς' { 'σ' } else { letter }).nfkc().collect())
 }

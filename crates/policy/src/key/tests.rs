@@ -319,6 +319,7 @@ fn normalisers_bring_spellings_together() {
         " alice\t",
         "ALICE",
         "\u{feff}alice\u{200b}",
+        "al\u{200b}i\u{ad}c\u{fe0f}e",
         "ＡＬＩＣＥ",
         "\u{a0}alice\u{3000}",
         "al\u{2170}ce",
@@ -326,9 +327,15 @@ fn normalisers_bring_spellings_together() {
         let body = serde_json::json!({ "account": spelling }).to_string();
         assert_eq!(read(key, json_body(&body)), text("alice"), "{spelling:?}");
     }
-    for (spelling, one) in
-        [("STRASSE", "strasse"), ("É", "é"), ("E\u{301}", "é"), ("\u{130}", "i\u{307}"), ("Ǆ", "dž")]
-    {
+    for (spelling, one) in [
+        ("STRASSE", "strasse"),
+        ("É", "é"),
+        ("E\u{301}", "é"),
+        ("\u{130}", "i\u{307}"),
+        ("Ǆ", "dž"),
+        ("ΣΑΣ", "σασ"),
+        ("σας", "σασ"),
+    ] {
         let body = serde_json::json!({ "account": spelling }).to_string();
         assert_eq!(read(key, json_body(&body)), text(one), "{spelling:?}");
     }
