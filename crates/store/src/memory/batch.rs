@@ -245,7 +245,7 @@ fn state<'s>(
     match base {
         Base::Own => {
             let (states, _) = shard?.get(newcomer.limit, newcomer.quota)?;
-            states.read(states.find_any(home.key)?, scratch)
+            states.read(states.find(home.key, newcomer.quota, newcomer.now)?, scratch)
         }
         Base::New { seeded: false, .. } => None,
         Base::New { .. } | Base::Shared => overflow?.state(newcomer),
