@@ -53,7 +53,7 @@ pub(crate) fn strip_hop_by_hop(headers: &mut HeaderMap) {
     }
 }
 
-/// Makes a client's header fit for the upstream, up to the forwarding fields.
+/// Makes a client's header fit for the upstream, up to the forwarding fields. HTTP/2 knows no `upgrade`.
 pub(crate) fn prepare_request(headers: &mut HeaderMap, upgrade: Option<HeaderValue>, to_http2: bool) {
     let trailers = tokens(headers, &TE).any(|token| token.eq_ignore_ascii_case("trailers"));
     strip_hop_by_hop(headers);
@@ -65,14 +65,14 @@ pub(crate) fn prepare_request(headers: &mut HeaderMap, upgrade: Option<HeaderVal
         headers.insert(TE, HeaderValue::from_static("trailers"));
     }
     match upgrade {
-        Some(protocol) if !to_http2 => {
+        Some(protocol) => {
             headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
             headers.insert(UPGRADE, protocol);
         }
-        _ if trailers && !to_http2 => {
+        None if trailers && !to_http2 => {
             headers.insert(CONNECTION, HeaderValue::from_static("te"));
         }
-        _ => {}
+        None => {}
     }
 }
 

@@ -203,15 +203,20 @@ async fn running_out_of_file_descriptors_is_waited_out() {
 
 async fn run_out_of_file_descriptors() {
     let gateway = Gateway::around(service_fn(refuse), ServeOptions::default()).await;
+    // Connected by the kernel alone: nothing is awaited, so none is accepted before all descriptors are in use.
     let mut held = Vec::new();
-    // Both ends are in this process, so the last of these cannot be accepted for want of a descriptor.
-    while let Ok(stream) = TcpStream::connect(gateway.address).await {
+    while let Ok(stream) = std::net::TcpStream::connect(gateway.address) {
         held.push(stream);
-        tokio::task::yield_now().await;
     }
     assert!(held.len() > 10);
-    let mut last = Raw::new(held.pop().unwrap());
+    // Many turns of the runtime, in which the gateway tries to accept and fails.
+    for _ in 0..1000 {
+        tokio::task::yield_now().await;
+    }
+    let last = held.pop().unwrap();
     drop(held);
+    last.set_nonblocking(true).unwrap();
+    let mut last = Raw::new(TcpStream::from_std(last).unwrap());
     last.send(GET).await;
     assert_eq!(status(&last.read_head().await), 429);
 }
