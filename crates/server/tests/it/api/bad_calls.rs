@@ -1,15 +1,17 @@
 //! Calls at fault: each is answered with what is wrong and what to do, and none takes the service down.
 
+use bytes::Bytes;
 use http::{Request, StatusCode};
 use http_body_util::Full;
 use serde_json::{Value, json};
 use tidegate_server::api::MAX_CALL_BYTES;
 
 use super::check::{VERIFY, verify};
-use super::world::Served;
+use super::world::{Served, limiter};
 use crate::support::soon;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tower::ServiceExt;
 
 /// The call, the member at fault and a word of the remedy.
 fn faulty_members() -> Vec<(Value, &'static str, &'static str)> {
@@ -173,4 +175,25 @@ async fn a_body_without_a_length_is_read_no_further_than_its_bound() {
     let mut answer = [0; 12];
     soon(socket.read_exact(&mut answer)).await.unwrap();
     assert_eq!(&answer, b"HTTP/1.1 413");
+}
+
+// Time is the test's: it goes on as soon as everybody waits.
+#[tokio::test(start_paused = true)]
+async fn a_body_that_does_not_come_is_not_waited_for() {
+    let (_sender, body) = http_body_util::channel::Channel::<Bytes>::new(1);
+    let request = Request::post("/v1/check").header("content-type", "application/json");
+    let router = tidegate_server::api::router(limiter(VERIFY), None);
+    let response = router.oneshot(request.body(body).unwrap()).await.unwrap();
+    assert_eq!(response.status(), StatusCode::REQUEST_TIMEOUT);
+}
+
+#[tokio::test]
+async fn a_body_that_breaks_off_is_no_call() {
+    let (mut sender, body) = http_body_util::channel::Channel::<Bytes, std::io::Error>::new(1);
+    sender.send_data(Bytes::from_static(b"{}")).await.unwrap();
+    sender.abort(std::io::Error::other("reset"));
+    let request = Request::post("/v1/check").header("content-type", "application/json");
+    let router = tidegate_server::api::router(limiter(VERIFY), None);
+    let response = router.oneshot(request.body(body).unwrap()).await.unwrap();
+    assert_eq!(response.status(), StatusCode::BAD_REQUEST, "what came looks whole, and is not");
 }

@@ -1,12 +1,10 @@
 //! What a verdict says, and what a call can ask.
 
-use std::sync::Arc;
-
-use super::faulty::Faulty;
 use serde_json::{Value, json};
+use tidegate::StoreError;
 use tidegate_server::api;
 
-use super::world::{Served, limiter_on};
+use super::world::{Served, faulty, limiter_on};
 
 /// Slow enough that nothing comes back while a test runs.
 pub(super) const VERIFY: &str = r"
@@ -214,15 +212,15 @@ async fn a_leaky_bucket_delays_only_who_can_wait() {
 
 #[tokio::test]
 async fn a_dead_store_is_a_verdict_by_each_rules_choice() {
-    let store = Arc::new(Faulty::new());
+    let store = faulty();
     let both = format!("{VERIFY}{}", PACED.replace("\nrules:\n", ""));
     let api = Served::start(api::router(limiter_on(store.clone(), &both), None)).await;
-    store.fail(true);
+    store.fail(StoreError::unavailable("unplugged"));
     let denied = api.check(verify("ada")).await;
     assert_eq!((&denied["allowed"], &denied["ruling"]), (&json!(false), &json!("store_down")));
     assert_eq!((&denied["receipt"], &denied["headers"]), (&Value::Null, &json!({ "retry-after": "1" })));
     let passed = api.check(json!({ "path": "/reports" })).await;
     assert_eq!((&passed["allowed"], &passed["ruling"]), (&json!(true), &json!("uncounted")));
-    store.fail(false);
+    store.heal();
     assert_eq!(api.check(verify("ada")).await["ruling"], "allow");
 }

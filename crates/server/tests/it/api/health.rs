@@ -1,15 +1,16 @@
 //! Liveness and readiness.
 
-use std::sync::Arc;
-
-use super::faulty::Faulty;
-use http::{Method, StatusCode};
+use axum::body::Body;
+use http::{Method, Request, StatusCode};
+use http_body_util::BodyExt;
 use serde_json::json;
+use tidegate::StoreError;
 use tidegate_server::health;
 use tokio_util::sync::CancellationToken;
+use tower::ServiceExt;
 
 use super::check::VERIFY;
-use super::world::{Served, limiter, limiter_on};
+use super::world::{Served, faulty, limiter, limiter_on};
 
 #[tokio::test]
 async fn readiness_tells_what_is_in_force_until_draining() {
@@ -30,15 +31,15 @@ async fn readiness_tells_what_is_in_force_until_draining() {
 
 #[tokio::test]
 async fn a_dead_store_takes_no_instance_out() {
-    let store = Arc::new(Faulty::new());
+    let store = faulty();
     let limiter = limiter_on(store.clone(), VERIFY);
     let served = Served::start(health::router(limiter, CancellationToken::new())).await;
-    store.fail(true);
+    store.fail(StoreError::unavailable("unplugged"));
     let ready = served.get("/readyz").await;
     assert_eq!((ready.status, &ready.json()["status"]), (StatusCode::OK, &json!("degraded")));
     assert_ne!(ready.json()["store"], "ok");
     assert_eq!(served.get("/livez").await.json(), json!({ "status": "alive" }));
-    store.fail(false);
+    store.heal();
     assert_eq!(served.get("/readyz").await.json()["status"], "ready");
 }
 
@@ -61,4 +62,17 @@ async fn probes_may_ask_by_head_and_nothing_else_is_there() {
         assert_eq!(answer.status, StatusCode::NOT_FOUND, "{path}");
         answer.problem();
     }
+}
+
+// Time is the test's: it goes on as soon as everybody waits.
+#[tokio::test(start_paused = true)]
+async fn a_store_that_hangs_does_not_hang_readiness() {
+    let store = faulty();
+    let router = health::router(limiter_on(store.clone(), VERIFY), CancellationToken::new());
+    store.hold();
+    let response = router.oneshot(Request::get("/readyz").body(Body::empty()).unwrap()).await.unwrap();
+    assert_eq!(response.status(), StatusCode::OK);
+    let body = response.into_body().collect().await.unwrap().to_bytes();
+    let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!((&body["status"], &body["store"]), (&json!("degraded"), &json!("does not answer in time")));
 }

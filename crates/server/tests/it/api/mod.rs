@@ -2,7 +2,6 @@
 
 mod bad_calls;
 mod check;
-mod faulty;
 mod health;
 mod http;
 mod policy;

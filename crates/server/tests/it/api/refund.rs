@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::faulty::Faulty;
 use http::StatusCode;
 use serde_json::{Value, json};
+use tidegate::StoreError;
 use tidegate_server::api;
 use tokio::task::JoinSet;
 
 use super::check::{VERIFY, remaining, verify, with};
-use super::world::{Served, limiter, limiter_on};
+use super::world::{Served, faulty, limiter, limiter_on};
 
 async fn left(api: &Served) -> u64 {
     remaining(&api.check(with(verify("ada"), &json!({ "peek": true }))).await, "verify/per-account")
@@ -77,13 +77,13 @@ async fn what_is_no_receipt_is_named() {
 
 #[tokio::test]
 async fn a_refund_of_unknown_outcome_is_not_repeated() {
-    let store = Arc::new(Faulty::new());
+    let store = faulty();
     let api = Served::start(api::router(limiter_on(store.clone(), VERIFY), None)).await;
     let receipt: Value = api.check(verify("ada")).await["receipt"].clone();
-    store.fail(true);
+    store.lose_next(1, StoreError::timeout("the answer was lost"));
     let answer = api.refund(&receipt).await;
     assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE);
     assert!(answer.problem()["detail"].as_str().unwrap().contains("used up"));
-    store.fail(false);
     assert_eq!(api.refund(&receipt).await.status, StatusCode::NOT_FOUND);
+    assert_eq!(left(&api).await, 2, "the refund whose answer was lost was made, once");
 }

@@ -48,6 +48,8 @@ async fn run(api: &Served, more: &[&str]) {
         .args(["--generation-deterministic", "--request-timeout", "20"])
         .args(["--workers", "2"])
         .args(more)
+        // It keeps what it found where it runs.
+        .current_dir(env!("CARGO_TARGET_TMPDIR"))
         .stdin(Stdio::null())
         .kill_on_drop(true)
         .output()

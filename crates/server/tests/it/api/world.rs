@@ -12,9 +12,10 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde_json::Value;
 use tidegate::policy_file::{self, Policy};
-use tidegate::{Limiter, Store};
+use tidegate::{Limiter, MemoryOptions, MemoryStore, Store};
 use tidegate_server::api;
 use tidegate_server::net::{ServeOptions, serve};
+use tidegate_store::faulty::Faulty;
 use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -32,6 +33,11 @@ pub(crate) fn limiter(rules: &str) -> Limiter {
 
 pub(crate) fn limiter_on(store: Arc<dyn Store>, rules: &str) -> Limiter {
     Limiter::from_policy_with(policy(rules), store).unwrap()
+}
+
+/// A store that fails on command.
+pub(crate) fn faulty() -> Arc<Faulty<MemoryStore>> {
+    Arc::new(Faulty::new(MemoryStore::new(MemoryOptions::default()).unwrap()))
 }
 
 /// A router on a socket, until it is dropped.
