@@ -125,7 +125,7 @@ impl<'a, 'l> Batch<'a, 'l> {
         if place.is_some_and(|(states, account)| make_room(states, seed, account, newcomer.now)) {
             return Base::New { seeded, claimed: true };
         }
-        self.locks.last();
+        self.locks.last().count_check();
         Base::Shared
     }
 
@@ -174,7 +174,6 @@ impl<'a, 'l> Batch<'a, 'l> {
         if base == Base::Shared {
             if let Some(overflow) = overflow {
                 overflow.write(newcomer, change, account);
-                overflow.count_charges(charged.into());
             }
             return;
         }

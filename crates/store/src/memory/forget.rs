@@ -1,39 +1,47 @@
 //! Forgetting: what cannot be told from fresh goes, a few slots at a time.
 //!
-//! Every newcomer moves a clock hand over a couple of slots and drops what it finds fresh. A table that grows by one
-//! key is thus looked over at twice the speed it grows, nothing ever scans it whole, and a key is dropped for one
-//! reason only: no later answer would differ. A flood finds no place rather than somebody's refusal.
+//! Every newcomer makes a clock hand look at a few keys and drop those it finds as good as fresh. So nothing ever scans a
+//! table whole, at most half as many dead keys lie about as there are living ones, and a key is dropped for one reason
+//! only: no later answer would differ. A flood finds no place rather than somebody's refusal.
 
 use tidegate_algorithms::Timestamp;
 
 use super::room::Account;
 use super::states::States;
 
-/// Slots looked at for each newcomer: two, so that the hand goes round before the table has doubled.
-const STEPS: usize = 2;
-/// Slots looked at when there is no room.
-const STEPS_WHEN_FULL: usize = 16;
+/// Keys looked at for each newcomer. One would let the dead pile up as fast as they are found; with k, one in k of all
+/// keys is dead where as many are found as come.
+const KEYS: usize = 3;
+/// Keys looked at when there is no room.
+const KEYS_WHEN_FULL: usize = 16;
+/// Slots passed over for each of these keys at most: in a table that is nearly empty, finding one takes long.
+const SLOTS_A_KEY: usize = 4;
 
 /// Claims a place for a newcomer, forgetting on the way; `false` when there is none.
 pub(super) fn make_room(states: &mut States, seed: usize, account: &Account, now: Timestamp) -> bool {
-    sweep(states, STEPS, account, now);
+    sweep(states, KEYS, account, now);
     states.claim_place(seed, account)
-        || (sweep(states, STEPS_WHEN_FULL, account, now) && states.claim_place(seed, account))
+        || (sweep(states, KEYS_WHEN_FULL, account, now) && states.claim_place(seed, account))
 }
 
-/// Looks at some slots; tells whether anything was forgotten.
-fn sweep(states: &mut States, steps: usize, account: &Account, now: Timestamp) -> bool {
-    let mut forgot = false;
-    for _ in 0..steps {
+/// Looks at some keys; tells whether anything was forgotten.
+fn sweep(states: &mut States, keys: usize, account: &Account, now: Timestamp) -> bool {
+    let (mut keys, mut slots, mut forgot) = (keys, keys * SLOTS_A_KEY, false);
+    while keys > 0 && slots > 0 {
         if states.hand >= states.table.slots() {
             states.hand = 0;
         }
-        if states.is_forgotten(states.hand, now) {
+        if states.table.at(states.hand).is_none() {
+            states.hand += 1;
+            slots -= 1;
+        } else if states.is_forgotten(states.hand, now) {
             // The next key may have moved into this slot, so the hand stays.
             states.remove(states.hand, account);
             forgot = true;
+            keys -= 1;
         } else {
             states.hand += 1;
+            keys -= 1;
         }
     }
     forgot

@@ -64,8 +64,8 @@ pub struct Usage {
     pub keys: usize,
     /// The bytes of tables and logs.
     pub bytes: usize,
-    /// The charges so far to states that newcomers shared for want of room.
-    pub shared_charges: u64,
+    /// The checks so far, peeks among them, that were held against a state that newcomers share for want of room.
+    pub shared_checks: u64,
 }
 
 /// A store in the memory of this process.
@@ -121,7 +121,7 @@ impl MemoryStore {
     /// Returns how full the store is.
     pub fn usage(&self) -> Usage {
         let (keys, bytes) = self.ledger.used();
-        Usage { keys, bytes, shared_charges: self.shards.lock_last().charges() }
+        Usage { keys, bytes, shared_checks: self.shards.lock_last().checks() }
     }
 
     /// Returns the instant the store's clock tells.

@@ -33,7 +33,7 @@ impl Shared {
 pub(super) struct Overflow {
     limits: HashMap<LimitId, Vec<Shared>>,
     turn: u64,
-    charges: u64,
+    checks: u64,
 }
 
 /// Whose shared state is meant, and when.
@@ -45,14 +45,14 @@ pub(super) struct Newcomer<'a> {
 }
 
 impl Overflow {
-    /// Returns the number of charges to shared states so far.
-    pub(super) fn charges(&self) -> u64 {
-        self.charges
+    /// Returns the number of checks held against shared states so far.
+    pub(super) fn checks(&self) -> u64 {
+        self.checks
     }
 
-    /// Counts charges to shared states.
-    pub(super) fn count_charges(&mut self, more: u64) {
-        self.charges = self.charges.saturating_add(more);
+    /// Counts a check that is held against a shared state.
+    pub(super) fn count_check(&mut self) {
+        self.checks += 1;
     }
 
     /// Returns the state that a newcomer shares or starts from: that of its own quota or, while there is none, the

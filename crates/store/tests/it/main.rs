@@ -3,3 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod conforms;
+mod crowd;
+mod faulty;
+mod flood;
+mod forgetting;
+mod overflow;
+mod property;
+mod tools;

@@ -1,0 +1,106 @@
+//! Many threads at once, thousands of rounds: exactly the limit, and no half of a batch.
+
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use tidegate_store::algorithms::{Quota, Span};
+use tidegate_store::{Check, LimitId, Store};
+
+use crate::tools::{check, decide, left, noon, store_of};
+
+/// A check and a charge in two steps would let a 51st through in some round.
+#[test]
+fn thirty_two_threads_on_a_limit_of_fifty_get_fifty_in_every_round() {
+    const ROUNDS: u32 = 3_000;
+    let store = store_of(100_000);
+    let limit = store.limit("one");
+    let quota = Quota::sliding_log(50, Span::from_secs(60)).unwrap();
+    let barrier = Barrier::new(32);
+    let admitted: Vec<AtomicU32> = (0..ROUNDS).map(|_| AtomicU32::new(0)).collect();
+    std::thread::scope(|scope| {
+        for _ in 0..32 {
+            scope.spawn(|| {
+                for (round, admitted) in (0..ROUNDS).zip(&admitted) {
+                    // A barrier each round would time the scheduler; one in some lets threads run into each other.
+                    if round % 50 == 0 {
+                        barrier.wait();
+                    }
+                    let key = round.to_be_bytes();
+                    for _ in 0..2 {
+                        let passed = decide(&store, &[check(limit, &key, &quota)], noon()).admitted;
+                        admitted.fetch_add(u32::from(passed), Ordering::Relaxed);
+                    }
+                }
+            });
+        }
+    });
+    for (round, admitted) in admitted.iter().enumerate() {
+        assert_eq!(admitted.load(Ordering::Relaxed), 50, "round {round}");
+    }
+}
+
+/// Batches over the same keys in every order end, and every key holds exactly what the admitted batches took.
+#[test]
+fn overlapping_batches_never_half_charge() {
+    const ORDERS: [[usize; 3]; 6] = [[0, 1, 2], [2, 1, 0], [1, 3, 0], [3, 2, 1], [4, 0, 3], [2, 4, 1]];
+    let store = store_of(1_000_000);
+    let limits: Vec<LimitId> = (0..5).map(|number| store.limit(&format!("limit {number}"))).collect();
+    let quota = Quota::sliding_log(7, Span::from_secs(60)).unwrap();
+    let barrier = Barrier::new(ORDERS.len());
+    for round in 0..1_000_u32 {
+        let keys: Vec<[u8; 8]> = (0..5_u64).map(|key| (u64::from(round) << 8 | key).to_be_bytes()).collect();
+        let asked = |at: usize| check(limits[at], &keys[at], &quota);
+        let taken: Vec<AtomicU32> = (0..5).map(|_| AtomicU32::new(0)).collect();
+        if round % 20 != 0 {
+            // Most rounds one after the other: they set the scene for the next crowd.
+            for order in ORDERS {
+                let batch: Vec<Check<'_>> = order.into_iter().map(asked).collect();
+                assert!(decide(&store, &batch, noon()).admitted);
+            }
+            continue;
+        }
+        std::thread::scope(|scope| {
+            for order in ORDERS {
+                let (store, barrier, taken, asked) = (&store, &barrier, &taken, &asked);
+                scope.spawn(move || {
+                    let batch: Vec<Check<'_>> = order.into_iter().map(asked).collect();
+                    barrier.wait();
+                    for _ in 0..40 {
+                        if decide(store, &batch, noon()).admitted {
+                            order.iter().for_each(|at| {
+                                taken[*at].fetch_add(1, Ordering::Relaxed);
+                            });
+                        }
+                    }
+                });
+            }
+        });
+        for (at, taken) in taken.iter().enumerate() {
+            let taken = taken.load(Ordering::Relaxed);
+            assert_eq!(left(&store, asked(at), noon()), 7 - taken, "round {round}, key {at}");
+        }
+    }
+}
+
+/// Threads that flood past the room, forget and share at once leave the books straight.
+#[test]
+fn a_crowd_of_newcomers_never_passes_the_room() {
+    let store = store_of(2_000);
+    let limits = [store.limit("one"), store.limit("two")];
+    let quota = Quota::token_bucket(1, tidegate_store::algorithms::Rate::new(1, Span::from_secs(1)).unwrap())
+        .unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..8_u32 {
+            let (store, quota) = (&store, &quota);
+            scope.spawn(move || {
+                for number in 0..5_000_u32 {
+                    let key = (thread << 16 | number).to_be_bytes();
+                    let at = noon().saturating_add(Span::from_millis(u64::from(number)));
+                    let batch = [check(limits[0], &key, quota), check(limits[1], &key, quota)];
+                    decide(store, &batch, at);
+                    assert!(store.usage().keys <= 2_000);
+                }
+            });
+        }
+    });
+}
