@@ -24,10 +24,12 @@ pub(crate) fn block_on(future: impl Future<Output = Result<Exit, Failure>>) -> R
     done
 }
 
-/// The signals that ask for an end: SIGTERM and SIGINT.
+/// The signals that ask for an end, SIGTERM and SIGINT, and the one that must not: SIGHUP, which others take for a
+/// reload and which ends a process that does not look.
 pub(crate) struct Signals {
     terminate: Signal,
     interrupt: Signal,
+    hang_up: Signal,
 }
 
 impl Signals {
@@ -38,14 +40,23 @@ impl Signals {
     pub(crate) fn new() -> Result<Self, Failure> {
         let listen =
             |kind| signal(kind).map_err(|error| Failure::failed(format!("cannot catch signals: {error}")));
-        Ok(Self { terminate: listen(SignalKind::terminate())?, interrupt: listen(SignalKind::interrupt())? })
+        Ok(Self {
+            terminate: listen(SignalKind::terminate())?,
+            interrupt: listen(SignalKind::interrupt())?,
+            hang_up: listen(SignalKind::hangup())?,
+        })
     }
 
-    /// Waits for a signal and returns its name.
+    /// Waits for a signal that asks for an end and returns its name.
     async fn next(&mut self) -> &'static str {
-        tokio::select! {
-            _ = self.terminate.recv() => "SIGTERM",
-            _ = self.interrupt.recv() => "SIGINT",
+        loop {
+            tokio::select! {
+                _ = self.terminate.recv() => return "SIGTERM",
+                _ = self.interrupt.recv() => return "SIGINT",
+                _ = self.hang_up.recv() => {
+                    tracing::warn!("SIGHUP changes nothing: a changed policy is read at the next start");
+                }
+            }
         }
     }
 }

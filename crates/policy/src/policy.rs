@@ -44,7 +44,7 @@ pub struct Policy {
 pub struct Gateway {
     /// Where it listens.
     pub listen: SocketAddr,
-    /// Where requests go: `http` or `https`, a host, perhaps a port, no path.
+    /// Where requests go: `http`, a host, perhaps a port, no path.
     pub upstream: http::Uri,
     /// The certificate it shows, for TLS on the listener.
     pub tls: Option<TlsFiles>,

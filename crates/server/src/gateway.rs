@@ -49,6 +49,8 @@ pub fn options(face: &file::Gateway, trusted: &TrustedProxies) -> Result<ServeOp
         max_connections: face.max_connections,
         request: RequestLimits { max_header_bytes: face.max_header_bytes, ..RequestLimits::default() },
         idle_timeout: face.idle_timeout,
+        // On HTTP/1.1 the header's time runs from the end of the last answer, so a shorter one would cut idling short.
+        header_timeout: face.idle_timeout.max(ServeOptions::default().header_timeout),
         drain_timeout: face.drain_timeout,
         ..ServeOptions::default()
     })

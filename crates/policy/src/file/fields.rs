@@ -41,7 +41,9 @@ impl<'n> Fields<'n> {
 
     /// Returns a member.
     pub(crate) fn entry(&mut self, key: &'static str) -> Option<&'n Entry> {
-        self.known.push(key);
+        if !self.known.contains(&key) {
+            self.known.push(key);
+        }
         self.entries.iter().find(|entry| entry.key == key)
     }
 

@@ -28,6 +28,8 @@ pub(super) struct Faces {
     pub(super) gateway: Option<Gateway>,
     pub(super) api: Option<Api>,
     pub(super) health: Option<Health>,
+    /// Where the gateway asks for the PROXY protocol, if it does.
+    pub(super) proxy_protocol: Option<Place>,
 }
 
 pub(super) fn read(top: &mut Fields<'_>, report: &mut Report) -> Faces {
@@ -42,7 +44,9 @@ pub(super) fn read(top: &mut Fields<'_>, report: &mut Report) -> Faces {
     let api = api_node.and_then(|node| api(node, &mut listens, report));
     let health = health_node.and_then(|node| health(node, &mut listens, report));
     report_clashes(&listens, report);
-    Faces { gateway, api, health }
+    let proxy_protocol = gateway.as_ref().filter(|gateway| gateway.proxy_protocol);
+    let proxy_protocol = proxy_protocol.and(gateway_node).map(|node| node.place);
+    Faces { gateway, api, health, proxy_protocol }
 }
 
 /// An address that a face listens on.
@@ -133,8 +137,11 @@ fn read_upstream(node: &Node, report: &mut Report) -> Option<Uri> {
     let uri = given.parse::<Uri>().ok().filter(|uri| uri.authority().is_some());
     let why = match &uri {
         None => Some(format!("the upstream \"{given}\" is not a URL")),
-        Some(uri) if !matches!(uri.scheme_str(), Some("http" | "https")) => {
-            Some(format!("the upstream \"{given}\" is neither http nor https"))
+        Some(uri) if uri.scheme_str() == Some("https") => Some(format!(
+            "the upstream \"{given}\" is of the scheme https, which is not yet spoken to upstreams"
+        )),
+        Some(uri) if uri.scheme_str() != Some("http") => {
+            Some(format!("the upstream \"{given}\" is not http"))
         }
         Some(uri) if uri.path() != "/" || uri.query().is_some() => {
             Some(format!("the upstream \"{given}\" has a path, which would not be the one that rules match"))

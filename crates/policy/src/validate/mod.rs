@@ -29,6 +29,14 @@ pub(crate) fn policy(root: &Node, report: &mut Report) -> Option<Policy> {
     let faces = faces::read(&mut top, report);
     let store = top.get("store").and_then(|node| store(node, report));
     let trusted = trusted::read(&mut top, report);
+    if let Some(place) = faces.proxy_protocol.filter(|_| trusted.networks().is_empty()) {
+        let remedy = "list the load balancers' networks in trusted_proxies, or leave proxy_protocol out";
+        report.add(
+            place,
+            "the gateway expects the PROXY protocol, and nobody is trusted to speak it",
+            remedy,
+        );
+    }
     let instances = top.get("instances").and_then(|node| node.integer_in("instances", 1..=10_000, report));
     let mode = top.get("mode").and_then(|node| node.choice("mode", &MODES, report)).unwrap_or(Mode::Enforce);
     let encoded_slash = top.get("paths").and_then(|node| paths(node, report));

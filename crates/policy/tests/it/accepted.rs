@@ -94,7 +94,7 @@ fn everything_that_is_said_is_meant() {
         "tidegate: 1
 gateway:
   listen: 0.0.0.0:443
-  upstream: https://backend.internal
+  upstream: http://backend.internal
   tls: {{ certificate: chain.pem, key: key.pem }}
   proxy_protocol: true
   upstream_http2: true

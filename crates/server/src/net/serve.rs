@@ -88,7 +88,7 @@ where
     let deadline = tokio::time::sleep(drain_timeout);
     finish(connections, deadline, &signals.cut, &mut report).await;
     report.tunnels_closed = tunnels.close().await;
-    tracing::info!(?report, "the listener has drained");
+    tracing::debug!(?report, "the listener has drained");
     report
 }
 
