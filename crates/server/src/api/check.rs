@@ -23,6 +23,7 @@ use super::{Api, call};
 /// What is left out is as in a request without it. Null stands for left out.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = CheckRequest)]
 pub(super) struct CheckCall {
     /// The method; `GET` unless said.
     #[schema(min_length = 1, max_length = 64, pattern = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", example = "POST")]

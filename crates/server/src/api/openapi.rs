@@ -37,7 +37,7 @@ struct Document;
 /// Returns the description of the API, for a policy's keys, with or without a token.
 pub(super) fn document(keys: &KeyNames, has_token: bool) -> Bytes {
     let mut document = serde_json::to_value(Document::openapi()).unwrap_or_default();
-    if let Some(call) = document.pointer_mut("/components/schemas/CheckCall") {
+    if let Some(call) = document.pointer_mut("/components/schemas/CheckRequest") {
         describe_call(call, keys);
     }
     if let Some(paths) = document.get_mut("paths").and_then(Value::as_object_mut) {
@@ -75,25 +75,26 @@ fn describe_operation(operation: &mut Value, has_token: bool) {
 
 fn problem(status: &str, description: &str) -> Value {
     let schema = json!({ "$ref": "#/components/schemas/Problem" });
-    let mut response = json!({
-        "description": description,
-        "content": { "application/problem+json": { "schema": schema } }
-    });
+    let content = json!({ "application/problem+json": { "schema": schema } });
+    let mut headers = Map::new();
     if status == NO_TOKEN.0 {
         let challenge =
             json!({ "description": "The scheme to use.", "required": true, "schema": { "type": "string" } });
-        response["headers"] = json!({ "WWW-Authenticate": challenge });
+        headers.insert("WWW-Authenticate".to_owned(), challenge);
     }
-    response
+    json!({ "description": description, "headers": headers, "content": content })
 }
 
 /// Describes the members whose schemas the types cannot tell.
 fn describe_call(call: &mut Value, keys: &KeyNames) {
     // Never both: which of them is the body?
-    call["not"] = json!({
+    let both = json!({
         "required": ["body", "body_base64"],
         "properties": { "body": { "type": "string" }, "body_base64": { "type": "string" } }
     });
+    if let Some(call) = call.as_object_mut() {
+        call.insert("not".to_owned(), both);
+    }
     let Some(members) = call.get_mut("properties").and_then(Value::as_object_mut) else { return };
     let mut describe = |name: &str, schema: Value| {
         if let (Some(Value::Object(member)), Value::Object(schema)) = (members.get_mut(name), schema) {

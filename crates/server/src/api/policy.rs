@@ -15,6 +15,7 @@ use super::Api;
 
 /// The policy in force: what is limited and how. Addresses, files and secrets are left out.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Policy)]
 pub(super) struct PolicyView<'a> {
     mode: ModeName,
     /// How many instances share the work.
@@ -30,6 +31,7 @@ pub(super) struct PolicyView<'a> {
 /// Whether refusals are carried out.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = Mode)]
 enum ModeName {
     /// They are.
     Enforce,
@@ -39,6 +41,7 @@ enum ModeName {
 
 /// What a rule applies to, and its limits.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Rule)]
 struct RuleView<'a> {
     name: &'a str,
     /// What kind of endpoint it guards.
@@ -60,6 +63,7 @@ struct RuleView<'a> {
 
 /// Conditions that all have to hold; an empty list holds always.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Match)]
 struct MatchView<'a> {
     methods: &'a [String],
     /// Path patterns, any of them.
@@ -70,6 +74,7 @@ struct MatchView<'a> {
 
 /// Conditions that all have to hold; an empty list holds always.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Except)]
 struct ExceptView<'a> {
     /// Networks of the client's address, any of them.
     clients: Vec<String>,
@@ -80,6 +85,7 @@ struct ExceptView<'a> {
 /// What happens to a request that lacks a limit's key.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = OnMissingKey)]
 enum MissingName {
     /// It is refused with 400.
     Refuse,
@@ -92,6 +98,7 @@ enum MissingName {
 /// What happens when the store does not answer.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = OnStoreFailure)]
 enum FailureName {
     /// Requests are refused with 503.
     Deny,
@@ -104,6 +111,7 @@ enum FailureName {
 /// What a client is told about a limit.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = ClientSees)]
 enum SeesName {
     /// Numbers and remaining units, on every answer.
     All,
@@ -115,6 +123,7 @@ enum SeesName {
 
 /// One algorithm with its numbers on one key, in numbers and in words.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Limit)]
 struct LimitView<'a> {
     /// `rule/limit`.
     name: &'a str,
@@ -137,6 +146,7 @@ struct LimitView<'a> {
 /// An algorithm with its numbers.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(tag = "algorithm", rename_all = "snake_case")]
+#[schema(as = Quota)]
 enum QuotaView {
     /// A count that starts afresh with each window.
     FixedWindow { limit: u32, window_micros: u64, anchor: AnchorName },
@@ -153,6 +163,7 @@ enum QuotaView {
 /// Where windows begin.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = Anchor)]
 enum AnchorName {
     /// At multiples of the window since the epoch.
     Clock,
@@ -162,6 +173,7 @@ enum AnchorName {
 
 /// A rate of `units` in `per_micros`, as a reduced fraction.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Rate)]
 struct RateView {
     units: u32,
     per_micros: u64,

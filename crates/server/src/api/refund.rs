@@ -15,6 +15,7 @@ use super::{Api, call};
 /// A request to give back what a check was charged with.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = RefundRequest)]
 pub(super) struct RefundCall {
     /// The receipt of the check, as `/v1/check` returned it.
     #[schema(

@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 /// What becomes of a request.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = Ruling)]
 pub(super) enum RulingName {
     /// It passes, after `delay_ms`.
     Allow,
@@ -25,6 +26,7 @@ pub(super) enum RulingName {
 
 /// A verdict: whether a request may pass, why, and what every limit said.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Verdict)]
 pub(super) struct Checked<'a> {
     /// Whether the request may pass.
     allowed: bool,
@@ -64,6 +66,7 @@ struct Wait {
 
 /// What one limit said.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Decision)]
 struct Decided<'a> {
     /// Its name, `rule/limit`.
     limit: &'a str,

@@ -94,7 +94,7 @@ async fn the_policy_in_force_is_told_as_meant() {
 async fn ready_made_keys_go_by_the_alternatives_of_a_first_of() {
     let api = Served::start(api::router(limiter(EVERY_KIND), None)).await;
     let document = api.get("/openapi.json").await.json();
-    let keys = document["components"]["schemas"]["CheckCall"]["properties"]["keys"]["properties"].clone();
+    let keys = document["components"]["schemas"]["CheckRequest"]["properties"]["keys"]["properties"].clone();
     assert_eq!(keys.as_object().unwrap().keys().collect::<Vec<_>>(), ["api_key", "client"]);
     let refused = api.post("/v1/check", json!({ "keys": { "caller": "a" } }).to_string()).await;
     let problem = refused.problem();
