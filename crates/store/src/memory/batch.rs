@@ -97,7 +97,7 @@ impl<'a, 'l> Batch<'a, 'l> {
             None => shard.open(check.limit, check.quota, &self.limits.account(check.limit)?),
         }
         let mut twins = self.seats.iter().filter(|seat| seat.has_key(check, home));
-        Ok(match twins.clone().last().map(|twin| twin.base) {
+        Ok(match twins.clone().next_back().map(|twin| twin.base) {
             Some(Base::New { seeded, .. }) => Base::New { seeded, claimed: false },
             Some(Base::Shared) => Base::Shared,
             // A state that is to be forgotten, unless an earlier check of this batch is about to renew it.

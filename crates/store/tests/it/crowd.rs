@@ -67,9 +67,9 @@ fn overlapping_batches_never_half_charge() {
                     barrier.wait();
                     for _ in 0..40 {
                         if decide(store, &batch, noon()).admitted {
-                            order.iter().for_each(|at| {
-                                taken[*at].fetch_add(1, Ordering::Relaxed);
-                            });
+                            for at in order {
+                                taken[at].fetch_add(1, Ordering::Relaxed);
+                            }
                         }
                     }
                 });

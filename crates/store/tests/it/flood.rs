@@ -7,23 +7,23 @@ use crate::tools::{admits, after, check, each_algorithm, flood, left, noon, stor
 
 /// A map that grows until somebody cleans it up grows without bound under many addresses (M-01).
 #[test]
-fn a_million_distinct_keys_stay_within_keys_and_bytes() {
+fn distinct_keys_without_end_stay_within_keys_and_bytes() {
     for quota in each_algorithm(3, Span::from_secs(3_600)) {
-        let store = store(50_000, 4 << 20);
+        let store = store(10_000, 1 << 20);
         let [one, two] = ["one", "two"].map(|name| store.limit(name));
         let mut most = (0, 0);
-        for block in 0..100_u32 {
+        for block in 0..50_u32 {
             let limit = if block % 10 == 9 { two } else { one };
-            flood(&store, limit, &quota, block * 2_000..(block + 1) * 2_000, noon());
+            flood(&store, limit, &quota, block * 800..(block + 1) * 800, noon());
             let usage = store.usage();
             most = (usage.keys.max(most.0), usage.bytes.max(most.1));
         }
-        assert!(most.0 <= 50_000 && most.1 <= 4 << 20, "{quota:?}: {most:?}");
-        assert!(most.0 >= 7_000, "the room is used, not only guarded: {quota:?}: {most:?}");
+        assert!(most.0 <= 10_000 && most.1 <= 1 << 20, "{quota:?}: {most:?}");
+        assert!(most.0 >= 1_500, "the room is used, not only guarded: {quota:?}: {most:?}");
     }
 }
 
-/// The same with a million keys in fact, for the algorithm that is used most.
+/// The same with a million keys, for the algorithm that is used most.
 #[test]
 fn a_million_distinct_keys_of_a_token_bucket() {
     let quota = each_algorithm(3, Span::from_secs(3_600))[4];
@@ -40,13 +40,13 @@ fn a_million_distinct_keys_of_a_token_bucket() {
 #[test]
 fn a_refused_key_survives_any_flood() {
     for quota in each_algorithm(2, Span::from_secs(3_600)) {
-        for max_keys in [1, 2, 10, 1_000, 20_000] {
+        for max_keys in [1, 10, 1_000, 9_000] {
             let store = store_of(max_keys);
             let limit = store.limit("one");
             let culprit = check(limit, b"culprit", &quota);
             assert!(admits(&store, culprit, noon()) && admits(&store, culprit, noon()));
             for round in 0..3_u32 {
-                flood(&store, limit, &quota, round * 10_000..(round + 1) * 10_000, after(round.into()));
+                flood(&store, limit, &quota, round * 4_000..(round + 1) * 4_000, after(round.into()));
                 assert!(!admits(&store, culprit, after(round.into())), "{max_keys} {quota:?}");
             }
         }
