@@ -1,5 +1,6 @@
 //! The layer's own answers: the one place that turns a verdict into a status.
 
+use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use http::{Response, StatusCode};
 use serde_json::{Map, Value, json};
@@ -13,8 +14,9 @@ use crate::fields;
 const QUOTA_EXCEEDED: &str = "https://iana.org/assignments/http-problem-types#quota-exceeded";
 const REDUCED_CAPACITY: &str = "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity";
 
-/// Returns an answer with a problem body (RFC 9457) of no particular type.
-pub fn problem_response<R>(status: StatusCode, detail: &str) -> Response<AnswerBody<R>> {
+/// Returns an answer with a problem body (RFC 9457) of no particular type: the status's own phrase as its title, and
+/// the detail given.
+pub fn problem_response<B: From<Bytes>>(status: StatusCode, detail: &str) -> Response<B> {
     let title = status.canonical_reason().unwrap_or("Error");
     own(status, "application/problem+json", problem("about:blank", title, status, detail).to_string())
 }
@@ -145,8 +147,8 @@ fn problem(type_uri: &str, title: &str, status: StatusCode, detail: &str) -> Val
     Value::Object(object)
 }
 
-fn own<R>(status: StatusCode, content_type: &str, body: String) -> Response<AnswerBody<R>> {
-    let mut response = Response::new(AnswerBody::own(body));
+fn own<B: From<Bytes>>(status: StatusCode, content_type: &str, body: String) -> Response<B> {
+    let mut response = Response::new(B::from(Bytes::from(body)));
     *response.status_mut() = status;
     let headers = response.headers_mut();
     if let Ok(content_type) = HeaderValue::from_str(content_type) {

@@ -139,10 +139,12 @@ impl<R> AnswerBody<R> {
     pub(crate) fn passed(body: R) -> Self {
         Self { passed: Some(body), own: Bytes::new() }
     }
+}
 
+impl<R> From<Bytes> for AnswerBody<R> {
     /// Builds a body of the layer's own, in one piece.
-    pub(crate) fn own(body: impl Into<Bytes>) -> Self {
-        Self { passed: None, own: body.into() }
+    fn from(own: Bytes) -> Self {
+        Self { passed: None, own }
     }
 }
 

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use http::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use tidegate::policy_file::{HeaderStyle, ResetUnit};
-use tidegate::{Disclosure, LimitDecision, Retry, Span, Verdict};
+use tidegate::{Disclosure, LimitDecision, Retry, Ruling, Span, Verdict};
 
 static POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 static STANDING: HeaderName = HeaderName::from_static("ratelimit");
@@ -30,9 +30,15 @@ static CUSTOM: Triple = Triple {
     reset: HeaderName::from_static("x-ratelimit-reset"),
 };
 
+/// The seconds a client is told to wait for a store that does not answer: nobody knows, and most such times are short.
+pub(crate) const STORE_RETRY_SECS: u64 = 1;
+
 /// Returns the fields a verdict gives an answer, `Retry-After` among them, for whoever answers by other means.
 pub fn answer_fields(verdict: &Verdict, styles: &[HeaderStyle]) -> HeaderMap {
     let mut headers = HeaderMap::new();
+    if *verdict.ruling() == Ruling::StoreDown {
+        headers.insert(RETRY_AFTER, HeaderValue::from(STORE_RETRY_SECS));
+    }
     add_retry_after(&mut headers, verdict);
     add(&mut headers, verdict, styles);
     headers

@@ -8,6 +8,7 @@ use http::header::{CONNECTION, HeaderValue};
 use http::{Request, Response, StatusCode, Version};
 use http_body_util::{Either, Full};
 use hyper::body::Incoming;
+use tidegate_tower::problem_response;
 use tower_service::Service;
 
 use super::activity::{Activity, Tracked};
@@ -16,7 +17,6 @@ use super::framing::Findings;
 use super::options::RequestLimits;
 use super::peer::PeerInfo;
 use super::tunnels::TunnelScope;
-use crate::proxy::problem;
 
 /// What a connection's requests have in common.
 pub(crate) struct Context {
@@ -68,7 +68,7 @@ impl Context {
 
 /// Answers a refused request, and on HTTP/1.1 ends the connection: what follows may not be what it seems.
 fn refuse(refusal: Refusal, version: Version) -> Response<Full<Bytes>> {
-    let mut response = problem(refusal.status, refusal.detail);
+    let mut response = problem_response(refusal.status, refusal.detail);
     if version < Version::HTTP_2 {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }

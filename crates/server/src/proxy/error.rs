@@ -1,32 +1,12 @@
-//! What the gateway says when it cannot get an answer: each cause to one status, every body made by one function.
+//! Why the gateway cannot get an answer: each cause to one status and one sentence.
 
 use std::error::Error as StdError;
 use std::io;
 
-use bytes::Bytes;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use http::{HeaderValue, Response, StatusCode};
-use http_body_util::Full;
+use http::StatusCode;
 use hyper_util::client::legacy;
 
 use super::body::BoxError;
-
-/// Builds a problem+json answer (RFC 9457): the status's own phrase as its title, and the detail given.
-pub fn problem(status: StatusCode, detail: &str) -> Response<Full<Bytes>> {
-    let title = status.canonical_reason().unwrap_or("Error");
-    let body = serde_json::json!({
-        "type": "about:blank",
-        "title": title,
-        "status": status.as_u16(),
-        "detail": detail,
-    });
-    let mut response = Response::new(Full::from(body.to_string()));
-    *response.status_mut() = status;
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response
-}
 
 /// Why there is no answer of the upstream to pass on.
 #[derive(Debug, thiserror::Error)]
@@ -105,18 +85,3 @@ fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (
 #[derive(Debug, thiserror::Error)]
 #[error("the client's body failed")]
 pub(crate) struct ClientBodyError(#[source] pub(crate) BoxError);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use http_body_util::BodyExt;
-
-    #[tokio::test]
-    async fn a_detail_with_quotes_stays_valid_json() {
-        let response = problem(StatusCode::BAD_GATEWAY, "no \"answer\"\n");
-        assert_eq!(response.headers()[CONTENT_TYPE], "application/problem+json");
-        let bytes = response.into_body().collect().await.unwrap().to_bytes();
-        let body: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
-        assert_eq!((&body["status"], &body["detail"]), (&502.into(), &"no \"answer\"\n".into()));
-    }
-}

@@ -22,6 +22,7 @@ use bytes::Bytes;
 use http::uri::PathAndQuery;
 use http::{HeaderValue, Request, Response, StatusCode, Uri, Version};
 use http_body::Body;
+use http_body_util::Full;
 use hyper::body::Incoming;
 use tokio::time::Instant;
 use tower_service::Service;
@@ -29,13 +30,12 @@ use tower_service::Service;
 use self::body::{Progress, UpstreamBody};
 use self::client::Upstream;
 use self::error::ForwardError;
-use tidegate_tower::ResolvedClient;
+use tidegate_tower::{ResolvedClient, problem_response};
 
 use crate::net::{PeerInfo, TunnelScope};
 
 pub use self::body::{BoxError, ProxyBody};
 pub use self::client::{ProxyOptions, UpstreamError};
-pub use self::error::problem;
 
 /// Forwards requests to one upstream. Cheap to clone; clones share the pool of connections.
 #[derive(Clone, Debug)]
@@ -76,7 +76,7 @@ where
                 } else {
                     tracing::debug!(%error, "a client failed");
                 }
-                problem(status, error.detail()).map(ProxyBody::from)
+                problem_response::<Full<Bytes>>(status, error.detail()).map(ProxyBody::from)
             });
             Ok(response)
         })

@@ -73,3 +73,13 @@ rules:
     }
     assert_eq!(send(&limiter, post("/otp/verify", r#"{"account":"a"}"#)).await.status(), 200);
 }
+
+#[tokio::test]
+async fn a_detail_with_quotes_stays_valid_json() {
+    use http_body_util::{BodyExt, Full};
+
+    let response: http::Response<Full<bytes::Bytes>> =
+        tidegate_tower::problem_response(http::StatusCode::BAD_GATEWAY, "no \"answer\"\n");
+    let body = response.into_body().collect().await.unwrap().to_bytes();
+    assert_eq!(json_of(&body)["detail"], "no \"answer\"\n");
+}
