@@ -10,30 +10,28 @@ use tidegate_algorithms::Timestamp;
 
 #[derive(Debug)]
 pub(crate) struct Clock {
-    /// What to add to the boot clock, in nanoseconds; may be negative on a machine whose wall clock is not set.
-    offset: i128,
+    /// Wall time less boot time when the store began, in microseconds; zero on a machine whose wall clock is not set.
+    offset: u64,
 }
 
 impl Clock {
     pub(crate) fn start() -> Self {
-        let wall = match SystemTime::now().duration_since(UNIX_EPOCH) {
-            Ok(since) => i128::try_from(since.as_nanos()).unwrap_or(0),
-            Err(_) => 0,
-        };
-        Self { offset: wall.saturating_sub(boot_nanos()) }
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let wall = u64::try_from(wall.as_micros()).unwrap_or(u64::MAX);
+        Self { offset: wall.saturating_sub(boot_micros()) }
     }
 
     #[inline]
     pub(crate) fn now(&self) -> Timestamp {
-        let micros = self.offset.saturating_add(boot_nanos()) / 1_000;
-        Timestamp::saturating_from_micros(u64::try_from(micros).unwrap_or(0))
+        Timestamp::saturating_from_micros(self.offset.saturating_add(boot_micros()))
     }
 }
 
 #[inline]
-fn boot_nanos() -> i128 {
+#[allow(clippy::cast_sign_loss, reason = "the boot clock begins at zero and counts up")]
+fn boot_micros() -> u64 {
     let time = clock_gettime(ClockId::Boottime);
-    i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec)
+    (time.tv_sec as u64).wrapping_mul(1_000_000).wrapping_add(time.tv_nsec as u64 / 1_000)
 }
 
 #[cfg(test)]

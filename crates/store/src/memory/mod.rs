@@ -29,7 +29,7 @@ use smallvec::SmallVec;
 use tidegate_algorithms::{State, Timestamp};
 use tidegate_shards::{Indices, Shards};
 
-use crate::check::{Check, Decided, KeyDigest, LimitId, Refund};
+use crate::check::{ChargeReceipt, Check, CheckOutcome, Decided, KeyDigest, LimitId, Outcomes, Refund};
 use crate::error::StoreError;
 use crate::reply::Reply;
 use crate::store::Store;
@@ -129,21 +129,38 @@ impl MemoryStore {
         self.clock.now()
     }
 
-    fn answer<'a>(
+    #[inline]
+    fn answer<'a>(&self, checks: &'a [Check<'a>], at: Option<Timestamp>, peek: bool) -> Reply<'a, Decided> {
+        let now = match at {
+            Some(at) => at,
+            None => self.clock.now(),
+        };
+        let [check] = checks else { return Reply::ready(self.answer_batch(checks, now, peek)) };
+        let home = self.home(self.digester.digest(check.key));
+        let Some((decision, receipt)) = self.answer_known(check, home, now, peek) else {
+            return Reply::ready(self.answer_new(check, home, now, peek));
+        };
+        let receipt = receipt.map(|it| ChargeReceipt::new(check.limit, home.key, check.quota, it));
+        let mut outcomes = Outcomes::new();
+        outcomes.push(CheckOutcome { decision, receipt });
+        let admitted = check.shadow || decision.is_admitted();
+        Reply::ready(Ok(Decided { admitted, at: now, outcomes }))
+    }
+
+    #[inline(never)]
+    fn answer_new(
         &self,
-        checks: &'a [Check<'a>],
-        at: Option<Timestamp>,
+        check: &Check<'_>,
+        home: Home,
+        now: Timestamp,
         peek: bool,
     ) -> Result<Decided, StoreError> {
-        let now = at.unwrap_or_else(|| self.clock.now());
-        if let [check] = checks {
-            let home = self.home(self.digester.digest(check.key));
-            if let Some(decided) = self.answer_known(check, home, now, peek) {
-                return Ok(decided);
-            }
-            let locks = self.shards.lock_many(&std::iter::once(home.shard).collect());
-            return Batch::new(&self.limits, locks, now).run(std::iter::once((check, home)), peek);
-        }
+        let locks = self.shards.lock_many(&std::iter::once(home.shard).collect());
+        Batch::new(&self.limits, locks, now).run(std::iter::once((check, home)), peek)
+    }
+
+    #[inline(never)]
+    fn answer_batch(&self, checks: &[Check<'_>], now: Timestamp, peek: bool) -> Result<Decided, StoreError> {
         let mut homes: SmallVec<[Home; 8]> = SmallVec::new();
         for (at, check) in checks.iter().enumerate() {
             let before = at.checked_sub(1).and_then(|before| Some((checks.get(before)?, homes.get(before)?)));
@@ -197,11 +214,11 @@ impl Store for MemoryStore {
     }
 
     fn decide<'a>(&'a self, checks: &'a [Check<'a>], at: Option<Timestamp>) -> Reply<'a, Decided> {
-        Reply::ready(self.answer(checks, at, false))
+        self.answer(checks, at, false)
     }
 
     fn peek<'a>(&'a self, checks: &'a [Check<'a>], at: Option<Timestamp>) -> Reply<'a, Decided> {
-        Reply::ready(self.answer(checks, at, true))
+        self.answer(checks, at, true)
     }
 
     fn refund<'a>(&'a self, refunds: &'a [Refund<'a>], at: Option<Timestamp>) -> Reply<'a, ()> {
