@@ -38,8 +38,8 @@ struct Seat<'a> {
 /// Which state a check is held against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Base {
-    /// The key's own.
-    Own,
+    /// The key's own, in this slot while no newcomer of the batch has moved any.
+    Own { slot: Option<usize> },
     /// None yet, with a place to put one; it starts as a copy of the shared one when that matters still.
     New { seeded: bool, claimed: bool },
     /// The one that newcomers share.
@@ -52,11 +52,13 @@ pub(super) struct Batch<'a, 'l> {
     locks: Locks<'l>,
     now: Timestamp,
     seats: SmallVec<[Seat<'a>; 4]>,
+    /// Whether a newcomer has made slots move.
+    moved: bool,
 }
 
 impl<'a, 'l> Batch<'a, 'l> {
     pub(super) fn new(limits: &'l Limits, locks: Locks<'l>, now: Timestamp) -> Self {
-        Self { limits, locks, now, seats: SmallVec::new() }
+        Self { limits, locks, now, seats: SmallVec::new(), moved: false }
     }
 
     /// Evaluates a batch and, unless it is only a peek, writes what follows.
@@ -90,10 +92,12 @@ impl<'a, 'l> Batch<'a, 'l> {
     fn base(&mut self, check: &Check<'_>, home: Home) -> Result<Base, StoreError> {
         let Some(shard) = self.locks.shard(home.shard) else { return Ok(Base::Shared) };
         match shard.get(check.limit, check.quota) {
-            Some((states, _)) if states.find(home.key, check.quota, self.now).is_some() => {
-                return Ok(Base::Own);
+            Some((states, _)) => {
+                let slot = states.find(home.key, check.quota, self.now);
+                if slot.is_some() {
+                    return Ok(Base::Own { slot });
+                }
             }
-            Some(_) => {}
             None => shard.open(check.limit, check.quota, &self.limits.account(check.limit)?),
         }
         let mut twins = self.seats.iter().filter(|seat| seat.has_key(check, home));
@@ -101,13 +105,16 @@ impl<'a, 'l> Batch<'a, 'l> {
             Some(Base::New { seeded, .. }) => Base::New { seeded, claimed: false },
             Some(Base::Shared) => Base::Shared,
             // A state that is to be forgotten, unless an earlier check of this batch is about to renew it.
-            Some(Base::Own) if twins.any(|twin| twin.outcome.change != Change::Keep) => Base::Own,
-            Some(Base::Own) | None => self.newcomer(check, home),
+            Some(Base::Own { .. }) if twins.any(|twin| twin.outcome.change != Change::Keep) => {
+                Base::Own { slot: None }
+            }
+            Some(Base::Own { .. }) | None => self.newcomer(check, home),
         })
     }
 
     fn newcomer(&mut self, check: &Check<'_>, home: Home) -> Base {
         let newcomer = newcomer_of(check, self.now);
+        self.moved = true;
         let Some((states, account)) = self.states(check, home) else { return Base::Shared };
         if let Some(stale) = states.find_any(home.key) {
             states.remove(stale, account);
@@ -136,6 +143,7 @@ impl<'a, 'l> Batch<'a, 'l> {
     /// Runs `ask` on the state a check is held against, after what earlier checks of the batch would do to it.
     fn evaluate(&mut self, check: &Check<'_>, at: (Home, Base), earlier: usize, ask: Ask) -> Outcome {
         let mut scratch = None;
+        let at = self.unless_moved(at);
         let state = state(&mut self.locks, newcomer_of(check, self.now), at, &mut scratch);
         let mut earlier = self.seats.iter().take(earlier).filter(|seat| seat.shares(check, at)).peekable();
         if earlier.peek().is_none() {
@@ -148,56 +156,29 @@ impl<'a, 'l> Batch<'a, 'l> {
         decide(check.quota, state.as_ref(), ask, self.now)
     }
 
+    /// Forgets the slot when it is no longer sure.
+    fn unless_moved(&self, (home, base): (Home, Base)) -> (Home, Base) {
+        match base {
+            Base::Own { .. } if self.moved => (home, Base::Own { slot: None }),
+            base => (home, base),
+        }
+    }
+
     /// Writes what every check would: charges, and new dates of shadow checks that refuse.
     fn charge(&mut self) -> Outcomes {
-        let seats = std::mem::take(&mut self.seats);
-        seats.into_iter().map(|seat| self.charge_one(seat)).collect()
-    }
-
-    fn charge_one(&mut self, seat: Seat<'_>) -> CheckOutcome {
-        let Seat { check, home, base, outcome } = seat;
-        let receipt = outcome.receipt.map(|receipt| {
-            let receipt = ChargeReceipt::new(check.limit, home.key, check.quota, receipt);
-            if base == Base::Shared { receipt.to_shared() } else { receipt }
-        });
-        self.write(check, (home, base), outcome.change, receipt.is_some());
-        CheckOutcome { decision: outcome.decision, receipt }
-    }
-
-    fn write(&mut self, check: &Check<'_>, at: (Home, Base), change: Change, charged: bool) {
-        let (home, base) = at;
-        let newcomer = newcomer_of(check, self.now);
-        let (shard, overflow) = self.locks.both(home.shard);
-        let Some((states, account)) = shard.and_then(|shard| shard.get(check.limit, check.quota)) else {
-            return;
-        };
-        if base == Base::Shared {
-            if let Some(overflow) = overflow {
-                overflow.write(newcomer, change, account);
-            }
-            return;
+        let mut outcomes = Outcomes::new();
+        for seat in &self.seats {
+            let Seat { check, home, base, outcome } = seat;
+            let at = self.unless_moved((*home, *base));
+            let charged = outcome.receipt.is_some();
+            write(&mut self.locks, newcomer_of(check, self.now), at, &outcome.change, charged);
+            let receipt = outcome.receipt.map(|receipt| {
+                let receipt = ChargeReceipt::new(check.limit, home.key, check.quota, receipt);
+                if *base == Base::Shared { receipt.to_shared() } else { receipt }
+            });
+            outcomes.push(CheckOutcome { decision: outcome.decision, receipt });
         }
-        match (states.find_any(home.key), base) {
-            (Some(slot), _) => states.write(slot, check.quota, &change, account),
-            (None, base) if charged => {
-                let (seeded, claimed) = match base {
-                    Base::New { seeded, claimed } => (seeded, claimed),
-                    // A newcomer of this very batch made the hand forget it: as good as fresh, it starts anew.
-                    _ => (false, false),
-                };
-                if !claimed {
-                    // Beside the newcomer just named: a twin had claimed the place, but only watched and was refused.
-                    account.force_key();
-                }
-                let seed = overflow.filter(|_| seeded).and_then(|overflow| overflow.state(newcomer));
-                states.insert(Entry { key: home.key, quota: check.quota, seed }, change, account);
-            }
-            (None, Base::New { claimed: true, .. }) => {
-                account.release_key();
-                states.correct(account);
-            }
-            (None, _) => {}
-        }
+        outcomes
     }
 
     /// Tells each check's answer beside the numbers of its untouched state; unless it is a peek, states dated after
@@ -211,21 +192,13 @@ impl<'a, 'l> Batch<'a, 'l> {
             let untouched = self.evaluate(check, (home, base), 0, Ask::units(0)).decision;
             outcomes.push(CheckOutcome { decision: Decision { answer, ..untouched }, receipt: None });
         }
-        for seat in std::mem::take(&mut self.seats) {
-            let change = if peek { Change::Keep } else { self.settlement(&seat) };
-            self.write(seat.check, (seat.home, seat.base), change, false);
+        for seat in &self.seats {
+            let (newcomer, at) =
+                (newcomer_of(seat.check, self.now), self.unless_moved((seat.home, seat.base)));
+            let change = if peek { Change::Keep } else { settlement(&mut self.locks, newcomer, at) };
+            write(&mut self.locks, newcomer, at, &change, false);
         }
         outcomes
-    }
-
-    fn settlement(&mut self, seat: &Seat<'_>) -> Change {
-        if let Base::New { .. } = seat.base {
-            return Change::Keep;
-        }
-        let mut scratch = None;
-        let at = (seat.home, seat.base);
-        let state = state(&mut self.locks, newcomer_of(seat.check, self.now), at, &mut scratch);
-        settle(seat.check.quota, state, self.now)
     }
 }
 
@@ -242,13 +215,66 @@ fn state<'s>(
 ) -> Option<&'s State> {
     let (shard, overflow) = locks.both(home.shard);
     match base {
-        Base::Own => {
+        Base::Own { slot } => {
             let (states, _) = shard?.get(newcomer.limit, newcomer.quota)?;
-            states.read(states.find(home.key, newcomer.quota, newcomer.now)?, scratch)
+            let slot = slot.or_else(|| states.find(home.key, newcomer.quota, newcomer.now))?;
+            states.read(slot, scratch)
         }
         Base::New { seeded: false, .. } => None,
         Base::New { .. } | Base::Shared => overflow?.state(newcomer),
     }
+}
+
+/// Returns the change that re-dates a state dated after now.
+fn settlement(locks: &mut Locks<'_>, newcomer: Newcomer<'_>, at: (Home, Base)) -> Change {
+    if let Base::New { .. } = at.1 {
+        return Change::Keep;
+    }
+    let mut scratch = None;
+    settle(newcomer.quota, state(locks, newcomer, at, &mut scratch), newcomer.now)
+}
+
+/// Writes a change where it belongs. A newcomer that is not charged gives its place back.
+fn write(
+    locks: &mut Locks<'_>,
+    newcomer: Newcomer<'_>,
+    (home, base): (Home, Base),
+    change: &Change,
+    charged: bool,
+) {
+    let (shard, overflow) = locks.both(home.shard);
+    let Some((states, account)) = shard.and_then(|shard| shard.get(newcomer.limit, newcomer.quota)) else {
+        return;
+    };
+    let (seeded, claimed) = match base {
+        Base::Shared => {
+            if let Some(overflow) = overflow {
+                overflow.write(newcomer, change, account);
+            }
+            return;
+        }
+        Base::Own { slot: Some(slot) } => return states.write(slot, newcomer.quota, change, account),
+        // Unless it is where it was, a newcomer of this very batch made the hand forget it: as good as fresh, it
+        // starts anew.
+        Base::Own { slot: None } => (false, false),
+        Base::New { seeded, claimed } => (seeded, claimed),
+    };
+    if let Some(slot) = states.find_any(home.key) {
+        return states.write(slot, newcomer.quota, change, account);
+    }
+    if !charged {
+        if claimed {
+            account.release_key();
+            states.correct(account);
+        }
+        return;
+    }
+    if !claimed {
+        // Beside those the hand forgot: a twin had claimed the place, but only watched and was refused.
+        account.force_key();
+    }
+    let seed = overflow.filter(|_| seeded).and_then(|overflow| overflow.state(newcomer));
+    states.insert(Entry { key: home.key, quota: newcomer.quota, seed }, change, account);
 }
 
 impl Seat<'_> {

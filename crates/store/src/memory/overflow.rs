@@ -70,9 +70,9 @@ impl Overflow {
     }
 
     /// Writes a change, decided on [`Overflow::state`], to the state that newcomers of this quota share.
-    pub(super) fn write(&mut self, newcomer: Newcomer<'_>, change: Change, account: &Account) {
+    pub(super) fn write(&mut self, newcomer: Newcomer<'_>, change: &Change, account: &Account) {
         let Newcomer { limit, quota, now } = newcomer;
-        if change == Change::Keep {
+        if *change == Change::Keep {
             return;
         }
         let seed = match self.own_state(newcomer) {
@@ -83,11 +83,11 @@ impl Overflow {
         shared.retain(|shared| shared.keep_until(now) > now);
         self.turn += 1;
         if let Some(held) = shared.iter_mut().find(|shared| shared.quota == *quota) {
-            change.apply(&mut held.state);
+            change.clone().apply(&mut held.state);
             held.turn = self.turn;
         } else {
             let mut state = seed;
-            change.apply(&mut state);
+            change.clone().apply(&mut state);
             shared.push(Shared { quota: *quota, state, turn: self.turn });
         }
         let until = shared.iter().map(|shared| shared.keep_until(now).as_micros()).max();

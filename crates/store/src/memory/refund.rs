@@ -30,7 +30,7 @@ impl MemoryStore {
             if receipt.is_shared() {
                 if let Some(overflow) = overflow {
                     let change = refund(quota, overflow.own_state(newcomer), receipt.receipt(), now);
-                    overflow.write(newcomer, change, account);
+                    overflow.write(newcomer, &change, account);
                 }
             } else if let Some(slot) = states.find(home.key, quota, now) {
                 let mut scratch = None;

@@ -116,10 +116,10 @@ impl States {
     }
 
     /// Puts a key in the place claimed for it, with the state that `change` makes of `seed`.
-    pub(super) fn insert(&mut self, entry: Entry<'_>, change: Change, account: &Account) {
+    pub(super) fn insert(&mut self, entry: Entry<'_>, change: &Change, account: &Account) {
         let Entry { key, quota, seed } = entry;
         let mut state = if let Change::Put(_) = change { None } else { seed.cloned() };
-        change.apply(&mut state);
+        change.clone().apply(&mut state);
         let id = self.quotas.id(quota, QuotaId(0));
         let word = match state {
             Some(State::Log(log)) => self.logs.add(log).map(|index| pack::pack_log(index, id)),
