@@ -8,6 +8,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rustix::time::{ClockId, clock_gettime};
 use tidegate_algorithms::Timestamp;
 
+/// The clock that goes on while the machine sleeps, where there is one.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const BOOT: ClockId = ClockId::Boottime;
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+const BOOT: ClockId = ClockId::Monotonic;
+
 #[derive(Debug)]
 pub(crate) struct Clock {
     /// Wall time less boot time when the store began, in microseconds; zero on a machine whose wall clock is not set.
@@ -30,7 +36,7 @@ impl Clock {
 #[inline]
 #[allow(clippy::cast_sign_loss, reason = "the boot clock begins at zero and counts up")]
 fn boot_micros() -> u64 {
-    let time = clock_gettime(ClockId::Boottime);
+    let time = clock_gettime(BOOT);
     (time.tv_sec as u64).wrapping_mul(1_000_000).wrapping_add(time.tv_nsec as u64 / 1_000)
 }
 

@@ -29,7 +29,8 @@ impl Room {
             0 | 1 => used <= self.total,
             _ => {
                 let lent = self.total - self.total / 4;
-                own <= self.total / 4 / limits || lent.checked_sub(used).is_some_and(|left| own <= 2 * left)
+                own <= self.total / 4 / limits
+                    || lent.checked_sub(used).is_some_and(|left| own <= left.saturating_mul(2))
             }
         };
         if !fits {
