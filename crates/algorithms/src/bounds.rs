@@ -3,7 +3,7 @@
 //! Each algorithm's file holds its own form for a closed span and says where it comes from; here is what follows
 //! from it. An exhaustive search over schedules, which knows no form, holds them all (`bounds/tests`).
 
-use crate::quota::{Anchor, Quota};
+use crate::quota::Quota;
 use crate::time::Span;
 use crate::{fixed_window, leaky_bucket, token_bucket};
 
@@ -61,9 +61,7 @@ impl Quota {
     /// many entries as units.
     pub fn state_bytes(&self) -> u64 {
         match self {
-            Self::FixedWindow(quota) => match quota.anchor {
-                Anchor::Clock | Anchor::FirstHit => 12,
-            },
+            Self::FixedWindow(_) => 12,
             Self::SlidingLog(quota) => u64::from(quota.limit).saturating_mul(16),
             Self::SlidingCounter(_) => 16,
             Self::TokenBucket(_) | Self::LeakyBucket(_) => 20,

@@ -60,6 +60,22 @@ impl Decision {
     pub fn is_admitted(&self) -> bool {
         matches!(self.answer, Answer::Admit { .. })
     }
+
+    /// Returns when a refused request would be admitted, `None` for an admitted one.
+    pub fn retry(&self) -> Option<Retry> {
+        match self.answer {
+            Answer::Refuse(retry) => Some(retry),
+            Answer::Admit { .. } => None,
+        }
+    }
+
+    /// Returns how long an admitted request has to be held before it starts; zero for a refused one.
+    pub fn delay(&self) -> Span {
+        match self.answer {
+            Answer::Admit { delay } => delay,
+            Answer::Refuse(_) => Span::ZERO,
+        }
+    }
 }
 
 /// Whether a request may pass, and when.

@@ -7,6 +7,7 @@
 use std::fmt;
 
 use crate::time::Span;
+use crate::wide::mul_div_ceil;
 
 /// The largest limit, capacity, queue or cost: 2^30 units.
 pub const MAX_UNITS: u32 = 1 << 30;
@@ -248,7 +249,7 @@ impl Rate {
 
     /// Returns the time `count` units take, rounded up to the microsecond.
     pub fn time_for(&self, count: u64) -> Span {
-        crate::wide::span(crate::wide::mul_div_ceil(count, self.micros, u64::from(self.units)))
+        Span::from_micros(mul_div_ceil(count, self.micros, u64::from(self.units)))
     }
 }
 

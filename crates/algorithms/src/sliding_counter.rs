@@ -3,7 +3,7 @@
 //! Two clock-aligned counts are kept; the previous one is weighted by how much of it still overlaps the sliding
 //! window. A unit is admitted while previous·(1 − elapsed) + current < L, in exact integers. The estimate is good
 //! for traffic that does not know the boundary; for traffic that does, the worst window is 2L, taken within
-//! (1 − 1/L)·W (attacks 4.1): L at the end of an empty window's successor, and L more as the weight falls. What it
+//! (1 − 1/L)·W: L at the end of an empty window's successor, and L more as the weight falls. What it
 //! gains over a fixed window is how fast that can be taken, not how much.
 
 use crate::decision::{Answer, Ask, Decision, Place, Receipt, Retry};

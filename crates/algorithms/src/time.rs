@@ -92,12 +92,6 @@ impl Span {
     pub const fn as_duration(self) -> std::time::Duration {
         std::time::Duration::from_micros(self.0)
     }
-
-    /// Returns a standard duration as a span, rounded up to the microsecond, [`Span::MAX`] when it would not fit.
-    pub fn ceil_from_duration(duration: std::time::Duration) -> Self {
-        let micros = duration.as_nanos().div_ceil(1_000);
-        Self(u64::try_from(micros).unwrap_or(u64::MAX))
-    }
 }
 
 impl fmt::Display for Span {

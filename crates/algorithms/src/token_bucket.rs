@@ -1,7 +1,7 @@
 //! Token bucket: up to B units at once, then n per T.
 //!
 //! The bucket holds credit, refilled continuously and capped at B; a request takes its cost or nothing. In any
-//! span it admits B plus what flowed in: B + ⌊R·s⌋ over a closed span s (`oracle`, attacks 4.1). To promise at
+//! span it admits B plus what flowed in: B + ⌊R·s⌋ over a closed span s. To promise at
 //! most L in any window W, choose B + ⌈R·W⌉ − 1 ≤ L: a bucket of 4 with one per 10 s lets 6 through in some 30 s.
 
 use crate::bounds::LongRun;

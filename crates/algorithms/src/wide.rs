@@ -4,8 +4,6 @@
 //! bits, times a rate below 2^94, so `u128` holds them; results come back to 64 bits, and one past them stands for
 //! "more than anything". Nearly every product fits 64 bits, and is then divided in 64.
 
-use crate::time::Span;
-
 /// Returns ⌊a·b / c⌋, `u64::MAX` when it does not fit or `c` is zero.
 #[inline]
 pub(crate) fn mul_div_floor(a: u64, b: u64, c: u64) -> u64 {
@@ -39,9 +37,4 @@ pub(crate) fn div_floor(a: u128, c: u64) -> u64 {
 #[inline]
 pub(crate) fn div_ceil(a: u128, c: u64) -> u64 {
     div_floor(a.saturating_add(u128::from(c.saturating_sub(1))), c)
-}
-
-/// Returns a count of microseconds as a span.
-pub(crate) fn span(micros: u64) -> Span {
-    Span::from_micros(micros)
 }

@@ -75,13 +75,6 @@ impl LimitDecision {
     pub fn is_enforced(&self) -> bool {
         !self.limit.is_shadow()
     }
-
-    fn refuses(&self) -> Option<Retry> {
-        match self.decision.answer {
-            tidegate_algorithms::Answer::Refuse(retry) => Some(retry),
-            tidegate_algorithms::Answer::Admit { .. } => None,
-        }
-    }
 }
 
 impl Verdict {
@@ -129,7 +122,7 @@ impl Verdict {
     /// the enforced one with the least remaining. `None` when no enforced limit was asked.
     pub fn deciding(&self) -> Option<&LimitDecision> {
         let enforced = || self.decisions.iter().filter(|decision| decision.is_enforced());
-        let refusing = enforced().filter_map(|decision| Some((decision.refuses()?, decision)));
+        let refusing = enforced().filter_map(|decision| Some((decision.decision.retry()?, decision)));
         // The first of equals decides, as the policy file lists it first; `max_by_key` keeps the last.
         let longest = refusing.rev().max_by_key(|(retry, _)| *retry).map(|(_, decision)| decision);
         longest.or_else(|| {
@@ -141,12 +134,12 @@ impl Verdict {
 
     /// Returns the enforced limits that refuse the request.
     pub fn violated(&self) -> impl Iterator<Item = &LimitDecision> {
-        self.decisions.iter().filter(|decision| decision.is_enforced() && decision.refuses().is_some())
+        self.decisions.iter().filter(|decision| decision.is_enforced() && !decision.decision.is_admitted())
     }
 
     /// Returns the shadow limits that would have refused the request.
     pub fn would_refuse(&self) -> impl Iterator<Item = &LimitDecision> {
-        self.decisions.iter().filter(|decision| !decision.is_enforced() && decision.refuses().is_some())
+        self.decisions.iter().filter(|decision| !decision.is_enforced() && !decision.decision.is_admitted())
     }
 
     /// Explains the verdict in a sentence for people: the deciding limit, its numbers, its words.

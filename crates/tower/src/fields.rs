@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use http::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use tidegate::policy_file::{HeaderStyle, ResetUnit};
-use tidegate::{Disclosure, LimitDecision, Retry, Ruling, Span, Verdict};
+use tidegate::{Disclosure, LimitDecision, Ruling, Span, Verdict};
 
 static POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 static STANDING: HeaderName = HeaderName::from_static("ratelimit");
@@ -100,15 +100,8 @@ fn shown(verdict: &Verdict) -> Vec<&LimitDecision> {
     let mut shown: Vec<_> =
         disclosed(verdict).filter(|one| !refused || !one.decision.is_admitted()).collect();
     // The sort is stable: equals stay in the order of the policy.
-    shown.sort_by_key(|one| (std::cmp::Reverse(refusal(one)), one.decision.remaining));
+    shown.sort_by_key(|one| (std::cmp::Reverse(one.decision.retry()), one.decision.remaining));
     shown
-}
-
-fn refusal(one: &LimitDecision) -> Option<Retry> {
-    match one.decision.answer {
-        tidegate::Answer::Refuse(retry) => Some(retry),
-        tidegate::Answer::Admit { .. } => None,
-    }
 }
 
 /// Returns `"name";q=5;w=60, …`.
@@ -134,7 +127,7 @@ fn standings(shown: &[&LimitDecision]) -> String {
 /// Returns how long the shown remaining units are to last: until the request would pass, until one unit comes back
 /// when none is left, else until all are back. `None` for ever.
 fn wait(one: &LimitDecision) -> Option<Span> {
-    let wait = match refusal(one) {
+    let wait = match one.decision.retry() {
         Some(retry) => retry.wait()?,
         None if one.decision.remaining == 0 => one.decision.next_unit,
         None => one.decision.reset_after,

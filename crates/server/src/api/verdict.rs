@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use tidegate::policy_file::HeaderStyle;
-use tidegate::{Answer, LimitDecision, Retry, Ruling, Span, Verdict};
+use tidegate::{LimitDecision, Retry, Ruling, Span, Verdict};
 use utoipa::ToSchema;
 
 /// What becomes of a request.
@@ -119,10 +119,6 @@ impl<'a> Checked<'a> {
 impl<'a> Decided<'a> {
     fn new(of: &'a LimitDecision) -> Self {
         let decision = &of.decision;
-        let (delay, retry) = match decision.answer {
-            Answer::Admit { delay } => (delay, None),
-            Answer::Refuse(retry) => (Span::ZERO, Some(retry)),
-        };
         Self {
             limit: of.limit.name(),
             says: of.limit.words(),
@@ -132,8 +128,8 @@ impl<'a> Decided<'a> {
             remaining: decision.remaining,
             next_unit_micros: finite(decision.next_unit),
             reset_micros: finite(decision.reset_after),
-            delay_micros: delay.as_micros(),
-            wait: Wait::of(retry),
+            delay_micros: decision.delay().as_micros(),
+            wait: Wait::of(decision.retry()),
         }
     }
 }
