@@ -4,17 +4,17 @@ use tidegate_algorithms::{Answer, Retry, Span};
 use tidegate_store::Decided;
 
 use crate::limit::{Limit, OnStoreFailure};
-use crate::limiter::Enforced;
+use crate::limiter::Registered;
 use crate::plan::Plan;
 use crate::verdict::{LimitDecision, Ruling, Verdict};
 
 /// Combines the decisions of a plan's limits.
-pub(crate) fn decided(plan: &Plan, limits: &[Enforced], answer: Decided) -> Verdict {
+pub(crate) fn decided(plan: &Plan, limits: &[Registered], answer: Decided) -> Verdict {
     let planned = plan.limits().filter_map(|index| limits.get(index));
     let decisions = planned
         .zip(answer.outcomes)
-        .map(|(enforced, outcome)| LimitDecision {
-            limit: enforced.limit.clone(),
+        .map(|(registered, outcome)| LimitDecision {
+            limit: registered.limit.clone(),
             decision: outcome.decision,
             receipt: outcome.receipt,
         })

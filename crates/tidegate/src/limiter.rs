@@ -24,14 +24,14 @@ pub struct Limiter {
 
 pub(crate) struct Inner {
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) limits: Vec<Enforced>,
+    pub(crate) limits: Vec<Registered>,
     by_name: HashMap<Arc<str>, usize>,
     #[cfg(feature = "policy")]
     pub(crate) policy: Option<crate::policy::Compiled>,
 }
 
-/// A limit with the store's handle for it.
-pub(crate) struct Enforced {
+/// A limit, enforced or shadow, with the store's handle for it.
+pub(crate) struct Registered {
     pub(crate) limit: Limit,
     pub(crate) id: LimitId,
 }
@@ -114,7 +114,7 @@ impl Limiter {
 
     /// Returns the limits, in the order they were given.
     pub fn limits(&self) -> impl ExactSizeIterator<Item = &Limit> {
-        self.inner.limits.iter().map(|enforced| &enforced.limit)
+        self.inner.limits.iter().map(|registered| &registered.limit)
     }
 
     /// Checks one limit on one key.
@@ -138,7 +138,7 @@ impl Limiter {
         for (name, key) in keys {
             let found = self.inner.by_name.get(name).copied();
             let index = found.ok_or_else(|| UnknownLimit(name.to_owned()))?;
-            let units = self.inner.limits.get(index).map_or(1, |enforced| enforced.limit.units());
+            let units = self.inner.limits.get(index).map_or(1, |registered| registered.limit.units());
             plan.push(index, options.cost.unwrap_or(units), |out| {
                 out.extend_from_slice(key.as_ref());
                 Ok::<bool, UnknownLimit>(true)
@@ -194,17 +194,17 @@ impl Inner {
         store: Arc<dyn Store>,
         limits: impl IntoIterator<Item = Limit>,
     ) -> Result<Self, BuildError> {
-        let mut enforced = Vec::new();
+        let mut registered = Vec::new();
         let mut by_name = HashMap::new();
         for limit in limits {
-            if by_name.insert(Arc::from(limit.name()), enforced.len()).is_some() {
+            if by_name.insert(Arc::from(limit.name()), registered.len()).is_some() {
                 return Err(BuildError::Duplicate(limit.name().to_owned()));
             }
-            enforced.push(Enforced { id: store.limit(limit.name()), limit });
+            registered.push(Registered { id: store.limit(limit.name()), limit });
         }
         Ok(Self {
             store,
-            limits: enforced,
+            limits: registered,
             by_name,
             #[cfg(feature = "policy")]
             policy: None,
@@ -227,7 +227,7 @@ impl Inner {
             Err(error) => {
                 tracing::warn!(%error, "the store does not answer");
                 let limits = plan.limits().filter_map(|index| self.limits.get(index));
-                combine::store_down(limits.map(|enforced| &enforced.limit))
+                combine::store_down(limits.map(|registered| &registered.limit))
             }
         }
     }

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 use tidegate_algorithms::{Ask, Span};
 use tidegate_store::Check;
 
-use crate::limiter::Enforced;
+use crate::limiter::Registered;
 
 /// What the store will be asked. Keys lie one after the other in one buffer.
 #[derive(Debug, Default)]
@@ -50,19 +50,19 @@ impl Plan {
     }
 
     /// Returns what to ask the store.
-    pub(crate) fn checks<'a>(&'a self, limits: &'a [Enforced], max_delay: Span) -> SmallVec<[Check<'a>; 4]> {
+    pub(crate) fn checks<'a>(&'a self, limits: &'a [Registered], max_delay: Span) -> SmallVec<[Check<'a>; 4]> {
         let mut start = 0;
         let mut checks = SmallVec::new();
         for item in &self.items {
             let key = self.keys.get(start..item.key_end).unwrap_or_default();
             start = item.key_end;
-            if let Some(enforced) = limits.get(item.limit) {
+            if let Some(registered) = limits.get(item.limit) {
                 checks.push(Check {
-                    limit: enforced.id,
+                    limit: registered.id,
                     key,
-                    quota: enforced.limit.quota(),
+                    quota: registered.limit.quota(),
                     ask: Ask::units(item.cost).within(max_delay),
-                    shadow: enforced.limit.is_shadow(),
+                    shadow: registered.limit.is_shadow(),
                 });
             }
         }

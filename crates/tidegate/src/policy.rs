@@ -57,7 +57,7 @@ impl Limiter {
         let mut limits = Vec::new();
         for rule in rules() {
             first.push(limits.len());
-            limits.extend(rule.limits.iter().map(|limit| enforced(rule, limit)));
+            limits.extend(rule.limits.iter().map(|limit| built(rule, limit)));
         }
         let mut inner = Inner::new(store, limits)?;
         inner.policy = Some(Compiled { policy, first, warned: Warned::default() });
@@ -188,7 +188,8 @@ fn bad(ambiguous: &Ambiguous) -> BadKey {
     BadKey { part: ambiguous.part().to_owned(), why: ambiguous.why().to_owned() }
 }
 
-fn enforced(rule: &file::Rule, limit: &file::Limit) -> Limit {
+/// Builds the limiter's limit of a policy's.
+fn built(rule: &file::Rule, limit: &file::Limit) -> Limit {
     let disclosure = match rule.client_sees {
         file::ClientSees::All => Disclosure::All,
         file::ClientSees::RetryAfter => Disclosure::RetryAfter,
@@ -214,14 +215,14 @@ impl Warned {
         let headers = seen.request().headers;
         let forwarded =
             headers.contains_key("x-forwarded-for") || headers.contains_key(http::header::FORWARDED);
-        if forwarded && !client.peer_trusted && is_private(client.address) && first(&self.untrusted_proxy) {
+        if forwarded && !client.peer_trusted && is_private(client.address) && is_first(&self.untrusted_proxy) {
             tracing::warn!(
                 peer = %client.address,
                 "a private peer sends forwarding headers but is not in trusted_proxies: \
                  everybody behind it shares one key; if it is your proxy, list it"
             );
         }
-        if client.opaque_hop && first(&self.opaque_hop) {
+        if client.opaque_hop && is_first(&self.opaque_hop) {
             tracing::warn!(
                 client = %client.address,
                 "a trusted proxy forwards an address that cannot be read; the proxy itself is taken for the client"
@@ -231,7 +232,7 @@ impl Warned {
 }
 
 /// Returns whether this is the first time a cause comes up.
-fn first(cause: &AtomicBool) -> bool {
+fn is_first(cause: &AtomicBool) -> bool {
     !cause.load(Ordering::Relaxed) && !cause.swap(true, Ordering::Relaxed)
 }
 
