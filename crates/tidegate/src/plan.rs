@@ -50,7 +50,11 @@ impl Plan {
     }
 
     /// Returns what to ask the store.
-    pub(crate) fn checks<'a>(&'a self, limits: &'a [Registered], max_delay: Span) -> SmallVec<[Check<'a>; 4]> {
+    pub(crate) fn checks<'a>(
+        &'a self,
+        limits: &'a [Registered],
+        max_delay: Span,
+    ) -> SmallVec<[Check<'a>; 4]> {
         let mut start = 0;
         let mut checks = SmallVec::new();
         for item in &self.items {

@@ -215,7 +215,8 @@ impl Warned {
         let headers = seen.request().headers;
         let forwarded =
             headers.contains_key("x-forwarded-for") || headers.contains_key(http::header::FORWARDED);
-        if forwarded && !client.peer_trusted && is_private(client.address) && is_first(&self.untrusted_proxy) {
+        if forwarded && !client.peer_trusted && is_private(client.address) && is_first(&self.untrusted_proxy)
+        {
             tracing::warn!(
                 peer = %client.address,
                 "a private peer sends forwarding headers but is not in trusted_proxies: \

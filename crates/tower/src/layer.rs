@@ -29,13 +29,13 @@ const MAX_KEY_BODY: usize = 64 * 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PeerAddr(pub IpAddr);
 
-/// The client a request was counted for; the layer adds it to the request's extensions.
+/// The client of a request, as the policy resolves it; the layer adds it to the request's extensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResolvedClient {
     /// The client's address: the peer's, or what a trusted proxy says.
     pub address: IpAddr,
-    /// Whether the peer is a trusted proxy.
-    pub trusted_peer: bool,
+    /// Whether the peer is a trusted proxy, whose word was taken.
+    pub peer_trusted: bool,
 }
 
 /// Checks every request by a limiter's policy.
@@ -124,7 +124,7 @@ impl LimitLayer {
         let mut request = Request::from_parts(head, body);
         if let Some(peer) = peer {
             let client = policy.trusted.client(peer, request.headers());
-            let client = ResolvedClient { address: client.address, trusted_peer: client.peer_trusted };
+            let client = ResolvedClient { address: client.address, peer_trusted: client.peer_trusted };
             request.extensions_mut().insert(client);
         }
         let mut response = inner.call(request).await.map(passed)?;

@@ -20,8 +20,9 @@ use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
+use super::BoxError;
 use super::activity::Activity;
-use super::framing::{Findings, Watched};
+use super::framing::{self, Findings};
 use super::linger::Lingering;
 use super::listener::Accepted;
 use super::options::{ProxyProtocol, ServeOptions};
@@ -30,7 +31,6 @@ use super::proxy_protocol::{self, HeaderError};
 use super::request::Context;
 use super::rewind::Rewind;
 use super::tunnels::Tunnels;
-use crate::proxy::BoxError;
 
 /// What every HTTP/2 connection starts with; no HTTP/1.1 method is its beginning.
 const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -188,7 +188,7 @@ impl Connector {
             return ends.drive(connection, http2::Connection::graceful_shutdown, &activity).await;
         }
         let findings = Findings::new();
-        let stream = Lingering::new(Watched::new(stream, Arc::clone(&findings)), Arc::clone(&findings));
+        let stream = Lingering::new(framing::watched(stream, Arc::clone(&findings)), Arc::clone(&findings));
         let handler = service_fn(move |request| {
             let findings = Arc::clone(&findings);
             Arc::clone(&context).handle(service.clone(), request, Some(findings))

@@ -7,14 +7,11 @@
 //! request is refused before anybody else sees it. The watcher only ever refuses: the framing used is hyper's, and
 //! when the watcher cannot follow it stops looking.
 
-use std::io::{self, IoSlice};
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::task::{Context, Poll};
 
-use pin_project_lite::pin_project;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::AsyncRead;
+use tokio_util::io::InspectReader;
 
 /// The most of a line that is kept: room for the two header fields of interest with any sane value.
 const KEPT: usize = 128;
@@ -225,56 +222,13 @@ fn number(digits: &[u8], radix: u32) -> Option<u64> {
     u64::from_str_radix(text, radix).ok()
 }
 
-pin_project! {
-    /// A server's HTTP/1.1 stream with the watcher on its reading side.
-    #[derive(Debug)]
-    pub(crate) struct Watched<T> {
-        #[pin]
-        inner: T,
-        watcher: Watcher,
-    }
-}
-
-impl<T> Watched<T> {
-    pub(crate) fn new(inner: T, findings: Arc<Findings>) -> Self {
-        Self { inner, watcher: Watcher::new(findings) }
-    }
-}
-
-impl<T: AsyncRead> AsyncRead for Watched<T> {
-    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let this = self.project();
-        let before = buf.filled().len();
-        let poll = this.inner.poll_read(cx, buf);
-        this.watcher.watch(&buf.filled()[before..]);
-        poll
-    }
-}
-
-impl<T: AsyncWrite> AsyncWrite for Watched<T> {
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        self.project().inner.poll_write(cx, buf)
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bufs: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        self.project().inner.poll_write_vectored(cx, bufs)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.inner.is_write_vectored()
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.project().inner.poll_flush(cx)
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.project().inner.poll_shutdown(cx)
-    }
+/// Puts the watcher on the reading side of a server's HTTP/1.1 stream.
+pub(crate) fn watched<T: AsyncRead>(
+    stream: T,
+    findings: Arc<Findings>,
+) -> InspectReader<T, impl FnMut(&[u8])> {
+    let mut watcher = Watcher::new(findings);
+    InspectReader::new(stream, move |bytes: &[u8]| watcher.watch(bytes))
 }
 
 #[cfg(test)]

@@ -24,3 +24,6 @@ pub use options::{ProxyProtocol, RequestLimits, ServeOptions};
 pub use peer::PeerInfo;
 pub use serve::{DrainReport, serve};
 pub use tunnels::TunnelScope;
+
+/// Any error, boxed.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;

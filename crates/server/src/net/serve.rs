@@ -11,7 +11,6 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use futures_util::FutureExt;
 use http::{Request, Response};
 use http_body::Body;
 use hyper::body::Incoming;
@@ -20,11 +19,11 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
+use super::BoxError;
 use super::connection::{Connector, Outcome, Signals};
 use super::listener::Listener;
 use super::options::ServeOptions;
 use super::tunnels::Tunnels;
-use crate::proxy::BoxError;
 
 /// What became of a listener's connections when it was shut down.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -99,7 +98,7 @@ async fn finish(
     cut: &CancellationToken,
     report: &mut DrainReport,
 ) {
-    let mut deadline = pin!(deadline.fuse());
+    let mut deadline = pin!(deadline);
     loop {
         tokio::select! {
             ended = connections.join_next() => match ended {
@@ -111,7 +110,7 @@ async fn finish(
                 Some(Ok(Outcome::Ended)) => {}
                 Some(Err(error)) => tracing::error!(%error, "a connection's task failed"),
             },
-            () = &mut deadline => cut.cancel(),
+            () = &mut deadline, if !cut.is_cancelled() => cut.cancel(),
         }
     }
 }

@@ -15,9 +15,7 @@ use tokio::time::Instant;
 
 use super::error::ClientBodyError;
 use super::headers;
-
-/// Any error, boxed.
-pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+use crate::net::BoxError;
 
 /// The body of the gateway's answer: the upstream's, streamed, or one of our own.
 #[derive(Debug)]

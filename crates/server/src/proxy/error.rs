@@ -6,7 +6,7 @@ use std::io;
 use http::StatusCode;
 use hyper_util::client::legacy;
 
-use super::body::BoxError;
+use crate::net::BoxError;
 
 /// Why there is no answer of the upstream to pass on.
 #[derive(Debug, thiserror::Error)]

@@ -2,7 +2,8 @@
 //!
 //! From a peer nobody vouches for, everything it says about addresses is thrown away and its own address written
 //! instead. From a trusted peer (a load balancer of the house) what it says is kept, and the peer added as one more
-//! hop. Who is trusted is not decided here: the limiter's layer resolves the client once, for keys and headers alike.
+//! hop. Who is trusted is not decided here: the limiter's layer tells the client as the policy resolves it, for keys
+//! and headers alike.
 
 use std::fmt::Write as _;
 use std::net::IpAddr;
@@ -30,15 +31,8 @@ pub(crate) fn is_forwarding(name: &HeaderName) -> bool {
 /// Tells whether a name is one of the forwarding fields written with underscores, which many servers cannot tell apart
 /// from the real one.
 pub(crate) fn is_forwarding_variant(name: &HeaderName) -> bool {
-    name.as_str().contains('_')
-        && FORWARDING.iter().any(|known| {
-            known.as_str().len() == name.as_str().len()
-                && known
-                    .as_str()
-                    .bytes()
-                    .zip(name.as_str().bytes())
-                    .all(|(a, b)| a == b || (a == b'-' && b == b'_'))
-        })
+    let hyphened = name.as_str().replace('_', "-");
+    hyphened != name.as_str() && FORWARDING.iter().any(|known| *known == hyphened.as_str())
 }
 
 /// Writes the forwarding fields. Without a peer (a service mounted elsewhere) they are only taken out.
@@ -52,7 +46,7 @@ pub(crate) fn set_forwarding(
     for name in variants {
         headers.remove(name);
     }
-    let trusted = resolved.is_some_and(|client| client.trusted_peer);
+    let trusted = resolved.is_some_and(|client| client.peer_trusted);
     if !trusted {
         for name in &FORWARDING {
             headers.remove(name);

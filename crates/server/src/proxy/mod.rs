@@ -24,17 +24,16 @@ use http::{HeaderValue, Request, Response, StatusCode, Uri, Version};
 use http_body::Body;
 use http_body_util::Full;
 use hyper::body::Incoming;
+use tidegate_tower::{ResolvedClient, problem_response};
 use tokio::time::Instant;
 use tower_service::Service;
 
 use self::body::{Progress, UpstreamBody};
 use self::client::Upstream;
 use self::error::ForwardError;
-use tidegate_tower::{ResolvedClient, problem_response};
+use crate::net::{BoxError, PeerInfo, TunnelScope};
 
-use crate::net::{PeerInfo, TunnelScope};
-
-pub use self::body::{BoxError, ProxyBody};
+pub use self::body::ProxyBody;
 pub use self::client::{ProxyOptions, UpstreamError};
 
 /// Forwards requests to one upstream. Cheap to clone; clones share the pool of connections.

@@ -3,7 +3,7 @@
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 
-use crate::net::TunnelScope;
+use crate::net::{BoxError, TunnelScope};
 
 /// Joins the two sides of an upgraded exchange. The client's side becomes available once the answer is written, so
 /// this only starts the work; the listener's scope, where there is one, ends it on shutdown.
@@ -19,7 +19,7 @@ pub(crate) fn open(client: OnUpgrade, upstream: OnUpgrade, scope: Option<TunnelS
     }
 }
 
-async fn carry(client: OnUpgrade, upstream: OnUpgrade) -> Result<(), super::BoxError> {
+async fn carry(client: OnUpgrade, upstream: OnUpgrade) -> Result<(), BoxError> {
     let (client, upstream) = tokio::try_join!(client, upstream)?;
     tokio::io::copy_bidirectional(&mut TokioIo::new(client), &mut TokioIo::new(upstream)).await?;
     Ok(())

@@ -67,7 +67,7 @@ fn vouch(mut request: Request<Incoming>) -> Request<Incoming> {
     assert!(request.extensions().get::<PeerInfo>().unwrap().peer.ip().is_loopback());
     request
         .extensions_mut()
-        .insert(ResolvedClient { address: "198.51.100.7".parse().unwrap(), trusted_peer: true });
+        .insert(ResolvedClient { address: "198.51.100.7".parse().unwrap(), peer_trusted: true });
     request
 }
 

@@ -13,7 +13,7 @@ fn run(peer: &str, trusted: Option<bool>, lines: &[(&str, &str)]) -> Vec<String>
         .collect();
     let peer = PeerInfo { peer: peer.parse().unwrap(), local: BALANCER.parse().unwrap(), tls: true };
     let resolved =
-        trusted.map(|trusted_peer| ResolvedClient { address: "198.51.100.7".parse().unwrap(), trusted_peer });
+        trusted.map(|peer_trusted| ResolvedClient { address: "198.51.100.7".parse().unwrap(), peer_trusted });
     set_forwarding(&mut headers, Some(&peer), resolved.as_ref());
     let mut lines: Vec<String> =
         headers.iter().map(|(name, value)| format!("{name}: {}", value.to_str().unwrap())).collect();

@@ -65,7 +65,8 @@ pub(crate) async fn bind(upstream: SocketAddr, more: &str) -> Result<App, StartE
 async fn echo(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
     let path = request.uri().path().to_owned();
     let forwarded = request.headers().get("x-forwarded-for").cloned();
-    let body = request.into_body().collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+    let body =
+        request.into_body().collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
     let mut response = Response::new(Full::new(body));
     response.headers_mut().insert("x-path", path.parse().unwrap());
     if let Some(forwarded) = forwarded {
