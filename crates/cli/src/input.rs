@@ -5,7 +5,6 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use saphyr_parser::Parser;
 use tidegate_policy::{Policy, Problems};
 
 use crate::exit::Failure;
@@ -56,10 +55,10 @@ impl Source {
     pub(crate) fn policy(&self) -> Result<Policy, Unusable> {
         let text = self.text().map_err(Unusable::Unreadable)?;
         tidegate_policy::parse(&self.name(), &text).map_err(|problems| {
-            if is_yaml(&text) {
-                Unusable::Wrong(problems)
-            } else {
+            if problems.is_not_yaml() {
                 Unusable::Unreadable(Failure::unusable(problems))
+            } else {
+                Unusable::Wrong(problems)
             }
         })
     }
@@ -104,17 +103,6 @@ fn place(bytes: &[u8], at: usize) -> (usize, usize) {
     (line.saturating_add(1), column.saturating_add(1))
 }
 
-/// Tells a file that is not YAML from one that is and says something wrong.
-fn is_yaml(text: &str) -> bool {
-    let mut parser = Parser::new_from_str(text.strip_prefix('\u{feff}').unwrap_or(text));
-    while let Some(event) = parser.next_event() {
-        if event.is_err() {
-            return false;
-        }
-    }
-    true
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,13 +111,6 @@ mod tests {
     fn a_byte_that_is_not_utf_8_has_its_place_in_characters() {
         assert_eq!(place(b"a\n\xc3\xa9b\xff", 5), (2, 3));
         assert_eq!(place(b"\xff", 0), (1, 1));
-    }
-
-    #[test]
-    fn a_slip_of_yaml_is_told_from_a_slip_of_policy() {
-        assert!(is_yaml("tidegate: 7\nnonsense: true\n"));
-        assert!(is_yaml("\u{feff}tidegate: 1\n"));
-        assert!(!is_yaml("tidegate: [1\nrules: {"));
     }
 
     #[test]

@@ -76,6 +76,6 @@ pub fn parse(file_name: &str, text: &str) -> Result<Policy, Problems> {
     let policy = file::load(text, &mut report).and_then(|root| validate::policy(&root, &mut report));
     match policy {
         Some(policy) if report.is_empty() => Ok(policy),
-        _ => Err(Problems::new(file_name, report.into_list())),
+        _ => Err(report.into_problems(file_name)),
     }
 }

@@ -51,10 +51,11 @@ const MOST: usize = 100;
 pub struct Problems {
     file: String,
     list: Vec<Problem>,
+    not_yaml: bool,
 }
 
 impl Problems {
-    pub(crate) fn new(file: &str, mut list: Vec<Problem>) -> Self {
+    pub(crate) fn new(file: &str, mut list: Vec<Problem>, not_yaml: bool) -> Self {
         list.sort_by_key(|problem| problem.place);
         list.dedup();
         if let Some(last) = list.get(MOST).map(|problem| problem.place) {
@@ -67,12 +68,17 @@ impl Problems {
             let message = "the file cannot be read".to_owned();
             list.push(Problem { place: Place::START, message, remedy: String::new() });
         }
-        Self { file: file.to_owned(), list }
+        Self { file: file.to_owned(), list, not_yaml }
     }
 
     /// Returns the file's name as it was given.
     pub fn file(&self) -> &str {
         &self.file
+    }
+
+    /// Returns whether the file is not YAML, so that nothing is known of what it says.
+    pub fn is_not_yaml(&self) -> bool {
+        self.not_yaml
     }
 
     /// Returns the problems in the order of the file.

@@ -175,13 +175,6 @@ impl Policy {
         Some(Matched { rule, index: None, facts })
     }
 
-    /// Returns whether any limit reads a ready-made key of this name; one that is not known is somebody's slip, and
-    /// its limit would look as if the key were missing. A `first_of` is given by the name of one of its keys.
-    pub fn knows_key(&self, name: &str) -> bool {
-        let rules = self.rules.iter().chain(&self.fallback);
-        rules.flat_map(|rule| &rule.limits).any(|limit| limit.key.reads(name))
-    }
-
     /// Returns whether a body has to be read before the request can be decided: a rule that matches (or the
     /// fallback, since rules may come to nothing) has a limit keyed on it. A path that cannot be read needs none.
     pub fn needs_body(&self, request: &Request<'_>) -> bool {

@@ -53,13 +53,6 @@ pub struct Limit {
     pub unit: Option<String>,
 }
 
-impl Limit {
-    /// Returns the limit's own name, without the rule's.
-    pub fn short_name(&self) -> &str {
-        self.name.split_once('/').map_or(self.name.as_str(), |(_, name)| name)
-    }
-}
-
 /// What kind of endpoint a rule guards; it decides the defaults and what the review asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Class {

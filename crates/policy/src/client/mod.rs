@@ -75,14 +75,6 @@ impl TrustedProxies {
     /// Trusts nobody: a client is who is connected.
     pub const NOBODY: Self = Self { who: Trust::Networks(Vec::new()), header: ClientHeader::XForwardedFor };
 
-    /// Returns whether nobody is trusted.
-    pub fn is_nobody(&self) -> bool {
-        match &self.who {
-            Trust::Networks(networks) => networks.is_empty(),
-            Trust::Hops(hops) => *hops == 0,
-        }
-    }
-
     /// Returns the trusted networks; none when hops are counted instead.
     pub fn networks(&self) -> &[IpNet] {
         match &self.who {

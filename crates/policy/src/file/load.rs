@@ -218,6 +218,7 @@ fn explain(error: &ScanError, text: &str, open: Option<Place>, report: &mut Repo
     let tab = line.chars().take_while(|letter| letter.is_whitespace()).any(|letter| letter == '\t');
     let (message, remedy) = meaning(error.info(), found, tab, open);
     report.add(place(*marker), message, remedy);
+    report.not_yaml();
 }
 
 /// Says what a syntax error usually means, and what to do: the parser's own words stay for the rest.

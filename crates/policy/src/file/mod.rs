@@ -11,9 +11,9 @@ mod scalar;
 pub(crate) use fields::{Fields, list, one_or_more};
 pub(crate) use load::load;
 pub(crate) use near::nearest;
-pub(crate) use scalar::check_name;
+pub(crate) use scalar::is_name;
 
-use crate::problem::{Place, Problem};
+use crate::problem::{Place, Problem, Problems};
 
 /// A value and where it begins.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,6 +71,7 @@ pub(crate) fn is_null(text: &str) -> bool {
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     list: Vec<Problem>,
+    not_yaml: bool,
 }
 
 impl Report {
@@ -79,13 +80,18 @@ impl Report {
         self.list.push(Problem { place, message: message.into(), remedy: remedy.into() });
     }
 
+    /// Notes that the text is not YAML, beside the problem that says why.
+    pub(crate) fn not_yaml(&mut self) {
+        self.not_yaml = true;
+    }
+
     /// Returns whether there is none.
     pub(crate) fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// Returns the problems in the order they were found.
-    pub(crate) fn into_list(self) -> Vec<Problem> {
-        self.list
+    /// Returns the problems of a file.
+    pub(crate) fn into_problems(self, file_name: &str) -> Problems {
+        Problems::new(file_name, self.list, self.not_yaml)
     }
 }

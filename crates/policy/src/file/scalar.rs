@@ -38,7 +38,7 @@ impl Node {
     /// Reads a name: letters, digits, hyphens, underscores and dots.
     pub(crate) fn name(&self, what: &str, report: &mut Report) -> Option<&str> {
         let text = self.text(what, report)?;
-        check_name(text).then_some(text).or_else(|| {
+        is_name(text).then_some(text).or_else(|| {
             let message = format!("{what} \"{text}\" is not a name");
             report.add(self.place, message, "use letters, digits, `-`, `_` and `.` only");
             None
@@ -157,7 +157,7 @@ impl Node {
 }
 
 /// Returns whether a text can be a name.
-pub(crate) fn check_name(text: &str) -> bool {
+pub(crate) fn is_name(text: &str) -> bool {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
     text.len() <= 64 && !text.is_empty() && text.chars().all(plain)
 }

@@ -20,7 +20,7 @@ use smallvec::SmallVec;
 
 pub(crate) use json::Pointer;
 pub(crate) use normalize::Normalizer;
-pub(crate) use phone::{is_region, load as load_phone_numbers};
+pub(crate) use phone::{load as load_phone_numbers, region};
 pub(crate) use source::{Source, SourceKind};
 
 use crate::request::{Ambiguous, Facts};
@@ -38,12 +38,12 @@ pub(crate) struct Part {
     pub(crate) name: String,
     /// What people call it, for the words.
     pub(crate) called: Vec<String>,
-    pub(crate) from: From,
+    pub(crate) from: Origin,
 }
 
 /// Where a part comes from.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum From {
+pub(crate) enum Origin {
     /// Everyone together.
     Global,
     /// One place.
@@ -98,22 +98,13 @@ impl Key {
         self.parts.iter().any(Part::needs_body)
     }
 
-    /// Returns whether the key is the same for every request.
-    pub fn is_global(&self) -> bool {
-        self.parts.iter().all(|part| part.from == From::Global)
-    }
-
-    /// Returns whether a ready-made value of this name would be read.
-    pub(crate) fn reads(&self, name: &str) -> bool {
-        self.parts.iter().any(|part| part.reads(name))
-    }
-
     /// Returns the names of the parts as the file writes them.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().map(|part| part.name.as_str())
     }
 
-    /// Returns the names of what is read, a `first_of` by its alternatives: ready-made keys go by these.
+    /// Returns the names of what is read, a `first_of` by its alternatives: ready-made keys go by these, and one of
+    /// another name would be read by nobody.
     pub fn sources(&self) -> Vec<&str> {
         let mut names = Vec::new();
         self.parts.iter().for_each(|part| part.sources(&mut names));
@@ -135,43 +126,43 @@ impl fmt::Display for Key {
 }
 
 impl Part {
-    fn reads(&self, name: &str) -> bool {
+    /// Returns the parameter of the path that the part cannot do without.
+    pub(crate) fn path_parameter(&self) -> Option<&str> {
         match &self.from {
-            From::Global => false,
-            From::One(_) => self.name == name,
-            From::FirstOf(parts) => parts.iter().any(|part| part.reads(name)),
+            Origin::One(Source { kind: SourceKind::Path(name), .. }) => Some(name),
+            _ => None,
         }
     }
 
     fn sources<'a>(&'a self, names: &mut Vec<&'a str>) {
         match &self.from {
-            From::Global => {}
-            From::One(_) => names.push(&self.name),
-            From::FirstOf(parts) => parts.iter().for_each(|part| part.sources(names)),
+            Origin::Global => {}
+            Origin::One(_) => names.push(&self.name),
+            Origin::FirstOf(parts) => parts.iter().for_each(|part| part.sources(names)),
         }
     }
 
     fn needs_body(&self) -> bool {
         match &self.from {
-            From::Global => false,
-            From::One(source) => source.kind.needs_body(),
-            From::FirstOf(parts) => parts.iter().any(Self::needs_body),
+            Origin::Global => false,
+            Origin::One(source) => source.kind.needs_body(),
+            Origin::FirstOf(parts) => parts.iter().any(Self::needs_body),
         }
     }
 
     fn read(&self, facts: &Facts<'_>, out: &mut Vec<u8>) -> Result<Presence<'_>, Ambiguous> {
         let found = match &self.from {
-            From::Global => {
+            Origin::Global => {
                 push(out, TAG_GLOBAL, &[]);
                 true
             }
-            From::One(source) => match source.read(&self.name, facts, out) {
+            Origin::One(source) => match source.read(&self.name, facts, out) {
                 Err(source::Unread::OtherBody(why) | source::Unread::Ambiguous(why)) => {
                     return Err(Ambiguous::new(self.name.clone(), why));
                 }
                 Ok(found) => found,
             },
-            From::FirstOf(parts) => Self::read_first(parts, facts, out)?,
+            Origin::FirstOf(parts) => Self::read_first(parts, facts, out)?,
         };
         Ok(if found { Presence::Present } else { Presence::Missing { what: &self.name } })
     }
@@ -184,7 +175,7 @@ impl Part {
             let start = out.len();
             push(out, TAG_CHOICE, &u32::try_from(index).unwrap_or(u32::MAX).to_le_bytes());
             let found = match &part.from {
-                From::One(source) => match source.read(&part.name, facts, out) {
+                Origin::One(source) => match source.read(&part.name, facts, out) {
                     Err(source::Unread::OtherBody(why)) => {
                         other_body = other_body.or(Some(Ambiguous::new(part.name.clone(), why)));
                         false
@@ -194,7 +185,7 @@ impl Part {
                     }
                     Ok(found) => found,
                 },
-                From::Global | From::FirstOf(_) => part.read(facts, out)? == Presence::Present,
+                Origin::Global | Origin::FirstOf(_) => part.read(facts, out)? == Presence::Present,
             };
             if found {
                 return Ok(true);

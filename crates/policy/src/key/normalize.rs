@@ -12,7 +12,7 @@ use super::phone::{self, Region};
 use super::source::Unread;
 
 /// One step of normalisation.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Normalizer {
     /// Drops whitespace and invisible characters at both ends.
     Trim,

@@ -14,8 +14,8 @@ pub(crate) type Region = phonenumber::country::Id;
 /// The longest text that is looked at: a number has 15 digits, and people put signs between them.
 const MAX_LEN: usize = 64;
 
-/// Reads a region's two letters, and makes sure that its numbers are known.
-pub(crate) fn is_region(code: &str) -> Option<Region> {
+/// Reads a region's two letters; `None` when no numbers of it are known.
+pub(crate) fn region(code: &str) -> Option<Region> {
     let region = Region::from_str(code).ok()?;
     phonenumber::metadata::DATABASE.by_id(region.as_ref()).map(|_| region)
 }

@@ -180,19 +180,14 @@ fn api(node: &Node, listens: &mut Vec<Listen>, report: &mut Report) -> Option<Ap
     let listen = listen(&mut fields, "api", listens, report);
     let token_node = fields.get("token_file");
     let token_file = token_node.and_then(|node| file(node, "token_file", report));
+    let place = fields.place_of("listen");
     fields.finish(&["tls", "mtls"], report);
     let address = listen?;
     if !address.ip().to_canonical().is_loopback() && token_node.is_none() {
-        let place = fields_place(listens, node);
         let message = format!("api listens on {address}, which is not loopback, without a token");
         report.add(place, message, "write `token_file: …`, or listen on 127.0.0.1");
     }
     Some(Api { listen: address, token_file })
-}
-
-/// Returns the place of the address read last.
-fn fields_place(listens: &[Listen], node: &Node) -> Place {
-    listens.last().map_or(node.place, |listen| listen.place)
 }
 
 fn health(node: &Node, listens: &mut Vec<Listen>, report: &mut Report) -> Option<Health> {

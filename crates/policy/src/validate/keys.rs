@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::entries;
 use crate::file::{Entry, Fields, Node, Report, Value, list, nearest, one_or_more};
-use crate::key::{From, Key, Normalizer, Part, Pointer, Source, SourceKind, is_region, load_phone_numbers};
+use crate::key::{Key, Normalizer, Origin, Part, Pointer, Source, SourceKind, load_phone_numbers, region};
 
 const BUILT_IN: [&str; 4] = ["global", "client_ip", "method", "route"];
 /// Sources that a later version reads.
@@ -81,7 +81,7 @@ impl Table {
             let part = self.part(item, report)?;
             parts.push(part);
         }
-        Some(Part { name: entry.key.clone(), called, from: From::FirstOf(parts) })
+        Some(Part { name: entry.key.clone(), called, from: Origin::FirstOf(parts) })
     }
 
     /// Reads the key of a limit: a name, a mapping, or a list of them.
@@ -99,7 +99,7 @@ impl Table {
             if parts.iter().take(index).any(|before| before.name == part.name) {
                 report.add(at, format!("the key names {} twice", part.name), "remove one");
             }
-            if parts.len() > 1 && part.from == From::Global {
+            if parts.len() > 1 && part.from == Origin::Global {
                 report.add(at, "`global` beside another key adds nothing", "remove it");
             }
         }
@@ -132,7 +132,7 @@ fn built_in(name: &'static str) -> Part {
         "route" => Some(SourceKind::Route),
         _ => None,
     };
-    let from = kind.map_or(From::Global, |kind| From::One(Source { kind, normalize: Vec::new() }));
+    let from = kind.map_or(Origin::Global, |kind| Origin::One(Source { kind, normalize: Vec::new() }));
     Part { name: name.to_owned(), called: Vec::new(), from }
 }
 
@@ -167,7 +167,7 @@ fn inline(name: Option<&str>, node: &Node, report: &mut Report) -> Option<Part> 
     let kind = kind(source, &entry.value, report)?;
     let reads = || format!("{source} {}", entry.value.scalar().unwrap_or_default()).trim_end().to_owned();
     let name = name.map_or_else(reads, str::to_owned);
-    Some(Part { name, called, from: From::One(Source { kind, normalize }) })
+    Some(Part { name, called, from: Origin::One(Source { kind, normalize }) })
 }
 
 fn kind(source: &str, node: &Node, report: &mut Report) -> Option<SourceKind> {
@@ -233,26 +233,27 @@ fn normalizers(node: &Node, report: &mut Report) -> Vec<Normalizer> {
 }
 
 fn normalizer(node: &Node, report: &mut Report) -> Option<Normalizer> {
-    const WORDS: [(usize, &str); 4] = [(0, "trim"), (1, "lowercase"), (2, "e164"), (3, "hash")];
+    const WORDS: [(Normalizer, &str); 4] = [
+        (Normalizer::Trim, "trim"),
+        (Normalizer::Lowercase, "lowercase"),
+        (Normalizer::E164(None), "e164"),
+        (Normalizer::Hash, "hash"),
+    ];
     if matches!(node.value, Value::Map(_)) {
         let mut fields = Fields::open(node, "normalize", report)?;
-        let region = fields.need("e164", "US", report);
+        let code = fields.need("e164", "US", report);
         fields.finish(&[], report);
-        let code = region?.text("e164", report)?;
-        let region = is_region(code);
+        let code = code?.text("e164", report)?;
+        let region = region(code);
         if region.is_none() {
             let message = format!("\"{code}\" is not a region with phone numbers");
             report.add(node.place, message, "write its two capital letters, such as US or FR");
         }
         return region.map(|region| Normalizer::E164(Some(region)));
     }
-    Some(match node.choice("the step", &WORDS, report)? {
-        0 => Normalizer::Trim,
-        1 => Normalizer::Lowercase,
-        2 => {
-            load_phone_numbers();
-            Normalizer::E164(None)
-        }
-        _ => Normalizer::Hash,
-    })
+    let step = node.choice("the step", &WORDS, report)?;
+    if step == Normalizer::E164(None) {
+        load_phone_numbers();
+    }
+    Some(step)
 }

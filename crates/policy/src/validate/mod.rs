@@ -137,7 +137,7 @@ pub(crate) fn entries<'n>(node: &'n Node, what: &str, report: &mut Report) -> &'
         return &[];
     };
     for entry in entries {
-        if !crate::file::check_name(&entry.key) {
+        if !crate::file::is_name(&entry.key) {
             let message = format!("\"{}\" in {what} is not a name", entry.key);
             report.add(entry.place, message, "use letters, digits, `-`, `_` and `.` only");
         }

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use tidegate_algorithms::Quota;
+
 use super::limits::{self, Placed};
 use super::{MODES, keys, matches, overlap};
 use crate::file::{Fields, Node, Report, list};
-use crate::key::{Part, SourceKind};
+use crate::key::Part;
 use crate::policy::{Code, Mode};
 use crate::problem::Place;
 use crate::rule::{Class, ClientSees, OnMissingKey, OnStoreFailure, Rule};
@@ -254,25 +256,12 @@ fn check_path_keys(placed: &PlacedRule, report: &mut Report) {
     }
 }
 
-impl Part {
-    /// Returns the parameter of the path that the part cannot do without.
-    fn path_parameter(&self) -> Option<&str> {
-        match &self.from {
-            crate::key::From::One(source) => match &source.kind {
-                SourceKind::Path(name) => Some(name),
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-}
-
 /// Two queues on one request are refused.
 fn check_queues(rules: &[PlacedRule], report: &mut Report) {
     let mut queues: Vec<(&Rule, &str, Place)> = Vec::new();
     for placed in rules {
         for (limit, (place, _)) in placed.rule.limits.iter().zip(&placed.limits) {
-            if limit.quota.algorithm() != "leaky_bucket" {
+            if !matches!(limit.quota, Quota::LeakyBucket(_)) {
                 continue;
             }
             let meets = |(rule, _, _): &&(&Rule, &str, Place)| {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tidegate_policy::{
     Class, ClientSees, EncodedSlash, HeaderStyle, Mode, OnMissingKey, OnStoreFailure, Policy,
-    ProblemTemplate, ResetUnit, StoreChoice, parse,
+    ProblemTemplate, ResetUnit, StoreChoice, TrustedProxies, parse,
 };
 
 const LIMITS: &str =
@@ -36,12 +36,13 @@ fn what_a_file_does_not_say_has_a_safe_default() {
         (policy.mode, policy.instances, policy.encoded_slash),
         (Mode::Enforce, 1, EncodedSlash::Refuse)
     );
-    assert!(policy.trusted.is_nobody() && policy.rules.is_empty());
+    assert_eq!(policy.trusted, TrustedProxies::NOBODY);
+    assert!(policy.rules.is_empty());
     assert_eq!(policy.headers, [HeaderStyle::Ietf]);
     assert_eq!(policy.problem, ProblemTemplate::default());
     let fallback = policy.fallback.unwrap();
     assert_eq!((fallback.name.as_str(), fallback.limits[0].name.as_str()), ("fallback", "fallback/l"));
-    assert_eq!((fallback.limits[0].cost, fallback.limits[0].short_name()), (1, "l"));
+    assert_eq!(fallback.limits[0].cost, 1);
 }
 
 /// Guards what a class decides when the rule does not.
@@ -160,7 +161,7 @@ rules:
     assert_eq!(policy.rules[1].matches.len(), 2);
     assert_eq!(policy.rules[0].limits[0].quota, policy.rules[0].limits[1].quota);
     assert_eq!(policy.rules[1].limits[0].name, "b/l");
-    assert!(policy.rules[0].limits[0].key.is_global());
+    assert_eq!(policy.rules[0].limits[0].key.to_string(), "global");
 }
 
 /// Guards places: counted in characters, whatever ends a line and whatever stands before.

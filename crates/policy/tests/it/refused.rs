@@ -37,3 +37,11 @@ fn a_bad_file_is_refused_with_every_problem_at_its_place() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// Guards the difference between a text that says something wrong and one of which nobody knows what it says.
+#[test]
+fn a_slip_of_yaml_is_told_from_a_slip_of_policy() {
+    let is_not_yaml = |text: &str| tidegate_policy::parse("test.yaml", text).unwrap_err().is_not_yaml();
+    assert!(!is_not_yaml("tidegate: 7\nnonsense: true\n") && !is_not_yaml("\u{feff}tidegate: 1\n"));
+    assert!(is_not_yaml("tidegate: [1\nrules: {"));
+}
