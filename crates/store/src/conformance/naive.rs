@@ -47,21 +47,24 @@ impl World {
         if checks.iter().any(|check| check.limit.index() as usize >= self.names.len()) {
             return Err(StoreError::rejected("there is no such limit"));
         }
+        for check in checks {
+            forget(&mut self.map, check, now);
+        }
         let mut trial = self.map.clone();
         let (mut outcomes, mut admitted) = (Outcomes::new(), true);
         for check in checks {
-            let outcome = decide(check.quota, state(&trial, check, now).as_ref(), check.ask, now);
+            let outcome = decide(check.quota, state(&trial, check).as_ref(), check.ask, now);
             admitted &= check.shadow || outcome.decision.is_admitted();
             let key = self.digest(check.key);
             let receipt = outcome.receipt.map(|it| ChargeReceipt::new(check.limit, key, check.quota, it));
             outcomes.push(CheckOutcome { decision: outcome.decision, receipt });
-            change(&mut trial, check, now, outcome.change);
+            change(&mut trial, check, outcome.change);
         }
         if admitted && !peek {
             self.map = trial;
         } else {
             for (outcome, check) in outcomes.iter_mut().zip(checks) {
-                let held = state(&self.map, check, now);
+                let held = state(&self.map, check);
                 let untouched = decide(check.quota, held.as_ref(), Ask::units(0), now).decision;
                 outcome.decision = Decision { answer: outcome.decision.answer, ..untouched };
                 outcome.receipt = None;
@@ -69,25 +72,32 @@ impl World {
         }
         if !admitted && !peek {
             for check in checks {
-                let settled = settle(check.quota, state(&self.map, check, now).as_ref(), now);
-                change(&mut self.map, check, now, settled);
+                let settled = settle(check.quota, state(&self.map, check).as_ref(), now);
+                change(&mut self.map, check, settled);
             }
         }
         Ok(Decided { admitted, at: now, outcomes })
     }
 }
 
-/// Returns the state a check is held against: none when it is forgotten by now.
-fn state(map: &Map, check: &Check<'_>, now: Timestamp) -> Option<State> {
-    let (state, quota) = map.get(&(check.limit, check.key.to_vec()))?;
-    (keep_until(quota, state, now) > now).then(|| state.clone())
+/// Drops a state that cannot be told from a fresh one. This is judged once, before a batch.
+fn forget(map: &mut Map, check: &Check<'_>, now: Timestamp) {
+    let key = (check.limit, check.key.to_vec());
+    if map.get(&key).is_some_and(|(state, quota)| keep_until(quota, state, now) <= now) {
+        map.remove(&key);
+    }
 }
 
-fn change(map: &mut Map, check: &Check<'_>, now: Timestamp, change: tidegate_algorithms::Change) {
+/// Returns the state a check is held against.
+fn state(map: &Map, check: &Check<'_>) -> Option<State> {
+    map.get(&(check.limit, check.key.to_vec())).map(|(state, _)| state.clone())
+}
+
+fn change(map: &mut Map, check: &Check<'_>, change: tidegate_algorithms::Change) {
     if change == tidegate_algorithms::Change::Keep {
         return;
     }
-    let mut new = state(map, check, now);
+    let mut new = state(map, check);
     change.apply(&mut new);
     if let Some(new) = new {
         map.insert((check.limit, check.key.to_vec()), (new, *check.quota));
@@ -124,8 +134,9 @@ impl Store for Naive {
         for Refund { receipt, quota } in refunds.iter().filter(|refund| refund.receipt.is_of(refund.quota)) {
             let Some(key) = world.key(receipt.key()).cloned() else { continue };
             let check = Check { limit: receipt.limit(), key: &key, quota, ask: Ask::units(0), shadow: false };
-            let given = refund(quota, state(&world.map, &check, now).as_ref(), receipt.receipt(), now);
-            change(&mut world.map, &check, now, given);
+            forget(&mut world.map, &check, now);
+            let given = refund(quota, state(&world.map, &check).as_ref(), receipt.receipt(), now);
+            change(&mut world.map, &check, given);
         }
         Reply::ready(Ok(()))
     }

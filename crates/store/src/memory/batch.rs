@@ -10,7 +10,7 @@ use tidegate_shards::Held;
 
 use super::forget::make_room;
 use super::limits::Limits;
-use super::overflow::{Newcomer, Overflow};
+use super::overflow::{Newcomer, Overflow, prolonged};
 use super::room::Account;
 use super::shard::Shard;
 use super::states::{Entry, States};
@@ -93,22 +93,17 @@ impl<'a, 'l> Batch<'a, 'l> {
         let Some(shard) = self.locks.shard(home.shard) else { return Ok(Base::Shared) };
         match shard.get(check.limit, check.quota) {
             Some((states, _)) => {
-                let slot = states.find(home.key, check.quota, self.now);
+                let slot = states.find_live(home.key, self.now);
                 if slot.is_some() {
                     return Ok(Base::Own { slot });
                 }
             }
             None => shard.open(check.limit, check.quota, &self.limits.account(check.limit)?),
         }
-        let mut twins = self.seats.iter().filter(|seat| seat.has_key(check, home));
-        Ok(match twins.clone().next_back().map(|twin| twin.base) {
+        Ok(match self.seats.iter().find(|seat| seat.has_key(check, home)).map(|twin| twin.base) {
             Some(Base::New { seeded, .. }) => Base::New { seeded, claimed: false },
-            Some(Base::Shared) => Base::Shared,
-            // A state that is to be forgotten, unless an earlier check of this batch is about to renew it.
-            Some(Base::Own { .. }) if twins.any(|twin| twin.outcome.change != Change::Keep) => {
-                Base::Own { slot: None }
-            }
-            Some(Base::Own { .. }) | None => self.newcomer(check, home),
+            Some(base) => base,
+            None => self.newcomer(check, home),
         })
     }
 
@@ -146,14 +141,23 @@ impl<'a, 'l> Batch<'a, 'l> {
         let at = self.unless_moved(at);
         let state = state(&mut self.locks, newcomer_of(check, self.now), at, &mut scratch);
         let mut earlier = self.seats.iter().take(earlier).filter(|seat| seat.shares(check, at)).peekable();
+        let copied = at.1 == Base::Shared || matches!(at.1, Base::New { seeded: true, .. });
+        let judge = |state: Option<&State>| {
+            let outcome = decide(check.quota, state, ask, self.now);
+            let charged = state.filter(|_| copied && outcome.receipt.is_some());
+            match charged.and_then(|state| prolonged(check.quota, state, self.now)) {
+                Some(state) => decide(check.quota, Some(&state), ask, self.now),
+                None => outcome,
+            }
+        };
         if earlier.peek().is_none() {
-            return decide(check.quota, state, ask, self.now);
+            return judge(state);
         }
         let mut state = state.cloned();
         for seat in earlier {
             seat.outcome.change.clone().apply(&mut state);
         }
-        decide(check.quota, state.as_ref(), ask, self.now)
+        judge(state.as_ref())
     }
 
     /// Forgets the slot when it is no longer sure.
@@ -217,7 +221,7 @@ fn state<'s>(
     match base {
         Base::Own { slot } => {
             let (states, _) = shard?.get(newcomer.limit, newcomer.quota)?;
-            let slot = slot.or_else(|| states.find(home.key, newcomer.quota, newcomer.now))?;
+            let slot = slot.or_else(|| states.find_live(home.key, newcomer.now))?;
             states.read(slot, scratch)
         }
         Base::New { seeded: false, .. } => None,
@@ -254,8 +258,6 @@ fn write(
             return;
         }
         Base::Own { slot: Some(slot) } => return states.write(slot, newcomer.quota, change, account),
-        // Unless it is where it was, a newcomer of this very batch made the hand forget it: as good as fresh, it
-        // starts anew.
         Base::Own { slot: None } => (false, false),
         Base::New { seeded, claimed } => (seeded, claimed),
     };
@@ -270,7 +272,7 @@ fn write(
         return;
     }
     if !claimed {
-        // Beside those the hand forgot: a twin had claimed the place, but only watched and was refused.
+        // A twin had claimed the place, but only watched and was refused.
         account.force_key();
     }
     let seed = overflow.filter(|_| seeded).and_then(|overflow| overflow.state(newcomer));

@@ -3,13 +3,14 @@
 //! A flood of new keys must neither push out somebody who is being refused nor be let through uncounted, so those
 //! for whom there is no room are counted together: one state a limit (and quota, where plans differ). It holds
 //! every charge of each of them, so none gets more than its own state would have admitted; some get less, which is
-//! what a flood costs. One that finds room later starts from a copy, as does every newcomer until the shared state is
+//! what a flood costs. (A window from the first hit, opened by one and used by another, would end too early for the
+//! other, so here each charge makes it last its whole length from then.) One that finds room later starts from a copy, as does every newcomer until the shared state is
 //! as good as fresh: it may have been one of them. These states are outside the room for keys and bytes; there are as
 //! many as quotas, and a shared log holds at most its own limit.
 
 use std::collections::HashMap;
 
-use tidegate_algorithms::{Change, Quota, State, Timestamp, keep_until};
+use tidegate_algorithms::{Change, Quota, State, Timestamp, Window, keep_until};
 
 use super::room::Account;
 use crate::check::{Algorithm, LimitId};
@@ -99,5 +100,20 @@ impl Overflow {
         let Newcomer { limit, quota, now } = newcomer;
         let mut of_limit = self.limits.get(&limit).into_iter().flatten();
         of_limit.find(|shared| shared.quota == *quota && shared.keep_until(now) > now)?.state.as_ref()
+    }
+}
+
+/// Returns the state that a charge to a shared state, or to a copy of one, is decided on, where it is another one.
+///
+/// A window from the first hit may have been opened by somebody else long before. A key that came to it from a window
+/// of its own, and found a fresh one soon after, would meet three windows within one length, where its bound allows
+/// for two. It lasts its whole length from each charge instead.
+pub(super) fn prolonged(quota: &Quota, state: &State, now: Timestamp) -> Option<State> {
+    match (quota, state) {
+        (Quota::FixedWindow(quota), State::HitWindow(window)) if window.at > now.as_micros() => {
+            let at = now.as_micros().saturating_add(quota.window().as_micros());
+            Some(State::HitWindow(Window { at, ..*window }))
+        }
+        _ => None,
     }
 }

@@ -44,6 +44,11 @@ impl States {
         (self.quota(slot) == Some(quota) || !self.is_forgotten(slot, now)).then_some(slot)
     }
 
+    /// Returns the slot of a key, unless its state is one to forget.
+    pub(super) fn find_live(&self, key: KeyDigest, now: Timestamp) -> Option<usize> {
+        self.table.find(key).filter(|slot| !self.is_forgotten(*slot, now))
+    }
+
     /// Returns the slot of a key, whatever its state.
     pub(super) fn find_any(&self, key: KeyDigest) -> Option<usize> {
         self.table.find(key)
