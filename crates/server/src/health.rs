@@ -12,11 +12,11 @@ use axum::{Json, Router};
 use http::StatusCode;
 use http::header::CACHE_CONTROL;
 use serde::Serialize;
+use tidegate::Limiter;
 use tidegate::policy_file::Mode;
-use tidegate::{Limiter, StoreError};
 use tokio_util::sync::CancellationToken;
 
-use crate::api::with_problems;
+use crate::problem::with_problems;
 
 /// How long the store may take to answer a ping before readiness goes without it.
 const PING_TIMEOUT: Duration = Duration::from_secs(1);
@@ -70,8 +70,8 @@ async fn store(limiter: &Limiter) -> Result<(), &'static str> {
     let slow = "does not answer in time";
     match tokio::time::timeout(PING_TIMEOUT, limiter.ping()).await {
         Ok(Ok(())) => Ok(()),
-        Ok(Err(error)) if StoreError::is_timeout(&error) => Err(slow),
-        Ok(Err(error)) if StoreError::is_unavailable(&error) => Err("cannot be reached"),
+        Ok(Err(error)) if error.is_timeout() => Err(slow),
+        Ok(Err(error)) if error.is_unavailable() => Err("cannot be reached"),
         Ok(Err(_)) => Err("refuses to answer"),
         Err(_) => Err(slow),
     }

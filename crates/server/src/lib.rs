@@ -5,4 +5,5 @@ pub mod app;
 pub mod gateway;
 pub mod health;
 pub mod net;
+mod problem;
 pub mod proxy;

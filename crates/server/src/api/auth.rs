@@ -8,8 +8,8 @@ use axum::response::{IntoResponse, Response};
 use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
 use http::{HeaderMap, StatusCode};
 
-use super::problem::Problem;
 use super::token::Token;
+use crate::problem::Problem;
 
 /// Lets a call with the token pass and answers any other with 401.
 pub(super) async fn demand(State(token): State<Arc<Token>>, request: Request, next: Next) -> Response {

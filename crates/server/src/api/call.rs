@@ -12,7 +12,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::error::Category;
 
 use super::MAX_CALL_BYTES;
-use super::problem::Problem;
+use crate::problem::Problem;
 
 /// How long a body may take to arrive whole: a call that waits for its body costs memory.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);

@@ -14,9 +14,9 @@ use utoipa::ToSchema;
 
 use super::book::ReceiptId;
 use super::fields::{Members, OneOrMore, Whole};
-use super::problem::Problem;
 use super::verdict::Checked;
 use super::{Api, call};
+use crate::problem::Problem;
 
 /// A request to decide, as far as the policy's rules and keys look at it.
 ///

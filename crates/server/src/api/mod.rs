@@ -18,7 +18,6 @@ mod check;
 mod fields;
 mod openapi;
 mod policy;
-mod problem;
 mod question;
 mod refund;
 mod token;
@@ -34,7 +33,8 @@ pub use token::{Token, TokenError};
 
 use book::Book;
 use check::KeyNames;
-pub(crate) use problem::with_problems;
+
+use crate::problem::with_problems;
 
 /// The most bytes of a call's body.
 pub const MAX_CALL_BYTES: usize = 1 << 20;

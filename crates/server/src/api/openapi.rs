@@ -30,7 +30,7 @@ const TOKEN: &str = "token";
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
     ),
     paths(super::check::check, super::refund::refund, super::policy::policy),
-    components(schemas(super::problem::Problem))
+    components(schemas(crate::problem::Problem))
 )]
 struct Document;
 

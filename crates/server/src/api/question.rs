@@ -14,7 +14,7 @@ use tidegate::{Options, Span};
 
 use super::check::{CheckCall, KeyNames};
 use super::fields::{Members, OneOrMore, Whole};
-use super::problem::Problem;
+use crate::problem::Problem;
 
 /// The most units a check may ask for, and the most a limit may hold.
 const MAX_COST: u64 = 1 << 30;

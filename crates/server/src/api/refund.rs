@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::book::ReceiptId;
-use super::problem::Problem;
 use super::{Api, call};
+use crate::problem::Problem;
 
 /// A request to give back what a check was charged with.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -12,7 +12,7 @@ use tidegate_server::proxy::Proxy;
 use tokio::io::AsyncReadExt;
 use tower::ServiceExt;
 
-use crate::support::{Gateway, RawServer, field, proxy_to, soon, status};
+use crate::support::{Gateway, RawServer, field, proxy_to, soon, status, under_way};
 
 #[tokio::test]
 async fn a_request_and_its_answer_pass_through() {
@@ -40,10 +40,12 @@ async fn a_request_and_its_answer_pass_through() {
 async fn pieces_arrive_before_the_next_is_sent_in_both_directions() {
     let upstream = RawServer::new().await;
     let gateway = Gateway::before(&upstream).await;
-    let mut client = gateway.connect().await;
-    client.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n").await;
-    let mut server = upstream.accept().await;
-    server.read_head().await;
+    let (mut client, mut server) = under_way(
+        &gateway,
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n",
+        &upstream,
+    )
+    .await;
     server.read_until("one").await;
     client.send("3\r\ntwo\r\n").await;
     server.read_until("two").await;

@@ -12,7 +12,7 @@ use tidegate_server::net::{RequestLimits, ServeOptions};
 use tokio::net::TcpStream;
 use tower::service_fn;
 
-use crate::support::{Gateway, Raw, RawServer, answer_all, field, proxy_to, soon, status};
+use crate::support::{Gateway, Raw, RawServer, answer_all, field, proxy_to, soon, status, under_way};
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 
@@ -124,14 +124,8 @@ async fn an_idle_connection_is_closed_and_a_busy_one_is_not() {
     let upstream = RawServer::new().await;
     let options = ServeOptions { idle_timeout: Duration::from_millis(50), ..ServeOptions::default() };
     let gateway = Gateway::start(proxy_to(upstream.address), options).await;
-    let mut busy = gateway.connect().await;
-    busy.send(GET).await;
-    let mut server = upstream.accept().await;
-    server.read_head().await;
-    let mut idle = gateway.connect().await;
-    idle.send(GET).await;
-    let mut other = upstream.accept().await;
-    other.read_head().await;
+    let (mut busy, mut server) = under_way(&gateway, GET, &upstream).await;
+    let (mut idle, mut other) = under_way(&gateway, GET, &upstream).await;
     other.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
     idle.read_head().await;
     assert_eq!(idle.read_to_close().await, "");

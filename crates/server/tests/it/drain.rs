@@ -5,7 +5,7 @@ use std::time::Duration;
 use tidegate_server::net::{DrainReport, ServeOptions};
 use tokio::net::TcpStream;
 
-use crate::support::{Gateway, Raw, RawServer, field, proxy_to, soon, status};
+use crate::support::{Gateway, Raw, RawServer, field, proxy_to, soon, status, under_way};
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const EMPTY_200: &str = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
@@ -15,14 +15,8 @@ async fn a_request_under_way_is_finished_and_its_connection_told_to_close() {
     let upstream = RawServer::new().await;
     let gateway = Gateway::before(&upstream).await;
     let address = gateway.address;
-    let mut client = gateway.connect().await;
-    client.send(GET).await;
-    let mut server = upstream.accept().await;
-    server.read_head().await;
-    let mut idle = gateway.connect().await;
-    idle.send(GET).await;
-    let mut other = upstream.accept().await;
-    other.read_head().await;
+    let (mut client, mut server) = under_way(&gateway, GET, &upstream).await;
+    let (mut idle, mut other) = under_way(&gateway, GET, &upstream).await;
     other.send(EMPTY_200).await;
     idle.read_head().await;
     let done = gateway.stop();
@@ -75,10 +69,7 @@ async fn what_is_not_done_by_the_deadline_is_cut_and_counted() {
     let upstream = RawServer::new().await;
     let options = ServeOptions { drain_timeout: Duration::from_millis(50), ..ServeOptions::default() };
     let gateway = Gateway::start(proxy_to(upstream.address), options).await;
-    let mut client = gateway.connect().await;
-    client.send(GET).await;
-    let mut server = upstream.accept().await;
-    server.read_head().await;
+    let (mut client, mut server) = under_way(&gateway, GET, &upstream).await;
     let report = soon(gateway.stop()).await.unwrap();
     assert_eq!(report, DrainReport { accepted: 1, connections_cut: 1, requests_cut: 1, tunnels_closed: 0 });
     assert_eq!(client.read_to_close().await, "");

@@ -68,6 +68,19 @@ impl Gateway {
     }
 }
 
+/// Sends a request on a new connection, and returns both ends once its header has reached the upstream.
+pub(crate) async fn under_way(
+    gateway: &Gateway,
+    request: impl AsRef<[u8]>,
+    upstream: &RawServer,
+) -> (Raw<TcpStream>, Raw<TcpStream>) {
+    let mut client = gateway.connect().await;
+    client.send(request).await;
+    let mut server = upstream.accept().await;
+    server.read_head().await;
+    (client, server)
+}
+
 pub(crate) fn proxy_to(upstream: SocketAddr) -> ProxyOptions {
     ProxyOptions { upstream: format!("http://{upstream}").parse().unwrap(), ..ProxyOptions::default() }
 }

@@ -6,7 +6,7 @@ use tidegate_server::net::ServeOptions;
 use tidegate_server::proxy::ProxyOptions;
 use tokio::net::TcpListener;
 
-use crate::support::{Gateway, RawServer, field, proxy_to, status};
+use crate::support::{Gateway, RawServer, field, proxy_to, status, under_way};
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 
@@ -30,10 +30,7 @@ async fn an_upstream_that_breaks_off_before_its_answer_is_a_502_and_is_not_asked
     // Once a byte was sent the request may have been carried out; a second try could carry it out twice.
     let upstream = RawServer::new().await;
     let gateway = Gateway::before(&upstream).await;
-    let mut client = gateway.connect().await;
-    client.send(GET).await;
-    let mut server = upstream.accept().await;
-    server.read_head().await;
+    let (mut client, mut server) = under_way(&gateway, GET, &upstream).await;
     server.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
     assert_eq!(status(&client.read_head().await), 200);
     client.send("POST /once HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx").await;
@@ -52,10 +49,7 @@ async fn nonsense_from_the_upstream_is_a_502() {
         "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
         "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n",
     ] {
-        let mut client = gateway.connect().await;
-        client.send(GET).await;
-        let mut server = upstream.accept().await;
-        server.read_head().await;
+        let (mut client, mut server) = under_way(&gateway, GET, &upstream).await;
         server.send(nonsense).await;
         assert_eq!(status(&client.read_head().await), 502, "{nonsense}");
     }
@@ -81,10 +75,7 @@ async fn an_answer_that_breaks_off_is_not_made_to_look_whole() {
     let upstream = RawServer::new().await;
     let gateway = Gateway::before(&upstream).await;
     for framing in ["Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n", "Content-Length: 9\r\n\r\nabc"] {
-        let mut client = gateway.connect().await;
-        client.send(GET).await;
-        let mut server = upstream.accept().await;
-        server.read_head().await;
+        let (mut client, mut server) = under_way(&gateway, GET, &upstream).await;
         server.send(format!("HTTP/1.1 200 OK\r\n{framing}")).await;
         client.read_until("abc").await;
         drop(server);
@@ -98,17 +89,11 @@ async fn a_client_that_goes_away_takes_its_exchange_with_the_upstream_along() {
     let upstream = RawServer::new().await;
     let gateway = Gateway::before(&upstream).await;
     // While the upstream thinks.
-    let mut client = gateway.connect().await;
-    client.send(GET).await;
-    let mut server = upstream.accept().await;
-    server.read_head().await;
+    let (client, mut server) = under_way(&gateway, GET, &upstream).await;
     drop(client);
     assert_eq!(server.read_to_close().await, "");
     // While the upstream answers.
-    let mut client = gateway.connect().await;
-    client.send(GET).await;
-    let mut server = upstream.accept().await;
-    server.read_head().await;
+    let (mut client, mut server) = under_way(&gateway, GET, &upstream).await;
     server.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n").await;
     client.read_until("abc").await;
     drop(client);
@@ -131,10 +116,7 @@ async fn an_upstream_that_does_not_answer_is_a_504_and_is_let_go() {
     let upstream = RawServer::new().await;
     let gateway = Gateway::start(impatient(&upstream), ServeOptions::default()).await;
     for request in [GET, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx"] {
-        let mut client = gateway.connect().await;
-        client.send(request).await;
-        let mut server = upstream.accept().await;
-        server.read_head().await;
+        let (mut client, mut server) = under_way(&gateway, request, &upstream).await;
         assert_eq!(status(&client.read_head().await), 504);
         assert!(["", "x"].contains(&server.read_to_close().await.as_str()));
     }
@@ -144,10 +126,8 @@ async fn an_upstream_that_does_not_answer_is_a_504_and_is_let_go() {
 async fn a_client_that_stops_sending_is_a_408_and_no_fault_of_the_upstream() {
     let upstream = RawServer::new().await;
     let gateway = Gateway::start(impatient(&upstream), ServeOptions::default()).await;
-    let mut client = gateway.connect().await;
-    client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc").await;
-    let mut server = upstream.accept().await;
-    server.read_head().await;
+    let (mut client, mut server) =
+        under_way(&gateway, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc", &upstream).await;
     assert_eq!(status(&client.read_to_close().await), 408);
     assert_eq!(server.read_to_close().await, "abc");
 }
@@ -156,10 +136,7 @@ async fn a_client_that_stops_sending_is_a_408_and_no_fault_of_the_upstream() {
 async fn an_answer_that_takes_its_time_after_the_header_is_let_be() {
     let upstream = RawServer::new().await;
     let gateway = Gateway::start(impatient(&upstream), ServeOptions::default()).await;
-    let mut client = gateway.connect().await;
-    client.send(GET).await;
-    let mut server = upstream.accept().await;
-    server.read_head().await;
+    let (mut client, mut server) = under_way(&gateway, GET, &upstream).await;
     server.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\na").await;
     client.read_until("\r\n\r\na").await;
     // A later request that waits for its header in vain shows that the time is over.

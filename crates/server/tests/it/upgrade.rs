@@ -4,7 +4,7 @@ use futures_util::{SinkExt, StreamExt};
 use tidegate_server::net::ServeOptions;
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::support::{Gateway, RawServer, field, proxy_to, soon, status};
+use crate::support::{Gateway, RawServer, field, proxy_to, soon, status, under_way};
 
 const UPGRADE: &str =
     "GET / HTTP/1.1\r\nHost: a\r\nConnection: keep-alive, Upgrade\r\nUpgrade: foo/2\r\n\r\n";
@@ -59,10 +59,7 @@ async fn any_protocol_is_tunnelled_with_what_was_sent_ahead() {
 async fn an_upgrade_the_upstream_declines_is_an_ordinary_exchange() {
     let upstream = RawServer::new().await;
     let gateway = Gateway::before(&upstream).await;
-    let mut client = gateway.connect().await;
-    client.send(UPGRADE).await;
-    let mut server = upstream.accept().await;
-    server.read_head().await;
+    let (mut client, mut server) = under_way(&gateway, UPGRADE, &upstream).await;
     server.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno").await;
     assert_eq!(status(&client.read_head().await), 200);
     assert_eq!(client.read_exact(2).await, b"no");
@@ -101,10 +98,7 @@ async fn a_tunnel_keeps_its_place_among_the_connections() {
     let upstream = RawServer::new().await;
     let options = ServeOptions { max_connections: 1, ..ServeOptions::default() };
     let gateway = Gateway::start(proxy_to(upstream.address), options).await;
-    let mut tunnel = gateway.connect().await;
-    tunnel.send(UPGRADE).await;
-    let mut server = upstream.accept().await;
-    server.read_head().await;
+    let (mut tunnel, mut server) = under_way(&gateway, UPGRADE, &upstream).await;
     server.send(SWITCH).await;
     tunnel.read_head().await;
     let mut second = gateway.connect().await;
@@ -120,16 +114,10 @@ async fn a_tunnel_keeps_its_place_among_the_connections() {
 async fn draining_closes_tunnels_after_the_requests() {
     let upstream = RawServer::new().await;
     let gateway = Gateway::before(&upstream).await;
-    let mut tunnel = gateway.connect().await;
-    tunnel.send(UPGRADE).await;
-    let mut tunnel_server = upstream.accept().await;
-    tunnel_server.read_head().await;
+    let (mut tunnel, mut tunnel_server) = under_way(&gateway, UPGRADE, &upstream).await;
     tunnel_server.send(SWITCH).await;
     tunnel.read_head().await;
-    let mut client = gateway.connect().await;
-    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
-    let mut server = upstream.accept().await;
-    server.read_head().await;
+    let (mut client, mut server) = under_way(&gateway, "GET / HTTP/1.1\r\nHost: a\r\n\r\n", &upstream).await;
     let done = gateway.stop();
     tunnel.send("still open").await;
     tunnel_server.read_until("still open").await;

@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use http::HeaderMap;
-use tidegate::policy_file::Request;
 use tidegate::{Limiter, Options};
 use tokio::time::Instant;
 
-use crate::world::{by, get, one_limit, send};
+use crate::world::{anybody, by, get, one_limit, send};
 
 fn even() -> Limiter {
     by(&one_limit("leaky_bucket: { rate: 5 per 1s, queue: 10 }", "    client_sees: all\n"))
@@ -58,17 +57,8 @@ async fn who_gives_up_waiting_gives_the_tail_of_the_queue_back() {
 /// Returns the places left, without taking one.
 async fn left(limiter: &Limiter) -> u32 {
     let headers = HeaderMap::new();
-    let request = Request {
-        method: "GET",
-        host: None,
-        path: "/",
-        query: None,
-        headers: &headers,
-        peer: None,
-        body: None,
-    };
     let peek = Options { peek: true, ..Options::default() };
-    limiter.check_with(&request, None, peek).await.decisions()[0].decision.remaining
+    limiter.check_with(&anybody(&headers), None, peek).await.decisions()[0].decision.remaining
 }
 
 /// Lets other tasks run until a value is as expected; the runner's own deadline ends it if that never comes.

@@ -55,6 +55,19 @@ where
     Ok(response)
 }
 
+/// A request as the policy sees it, from nobody in particular.
+pub(crate) fn anybody(headers: &HeaderMap) -> policy_file::Request<'_> {
+    policy_file::Request {
+        method: "GET",
+        host: None,
+        path: "/",
+        query: None,
+        headers,
+        peer: None,
+        body: None,
+    }
+}
+
 pub(crate) fn get(path: &str) -> Request<Full<Bytes>> {
     request("GET", path, "")
 }

@@ -131,13 +131,14 @@ rules:
     let mut report = None;
     while let Some(answer) = answers.join_next().await {
         let (status, after) = answer.unwrap();
+        // At the first answer the others are still held.
+        if let Some(running) = stop.take() {
+            report = Some(tokio::spawn(running.stop()));
+        }
         if status == "200" {
             passed.push(after);
         } else {
             assert_eq!(status, "429");
-            if let Some(running) = stop.take() {
-                report = Some(tokio::spawn(running.stop()));
-            }
         }
     }
     assert!(passed.len() >= 11, "{passed:?}");

@@ -1,11 +1,9 @@
-//! Calls at fault: the one place that gives them a body.
+//! Calls at fault, of the decision API and of health: the one place that gives them a body.
 
-use axum::http::Method;
-use axum::http::Uri;
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
-use http::StatusCode;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{Method, StatusCode, Uri};
 use serde::Serialize;
 use utoipa::ToSchema;
 
