@@ -1,5 +1,6 @@
 //! From the store's answer to a verdict. Pure.
 
+use smallvec::SmallVec;
 use tidegate_algorithms::{Answer, Retry, Span};
 use tidegate_store::Decided;
 
@@ -11,7 +12,7 @@ use crate::verdict::{LimitDecision, Ruling, Verdict};
 /// Combines the decisions of a plan's limits.
 pub(crate) fn decided(plan: &Plan, limits: &[Registered], answer: Decided) -> Verdict {
     let planned = plan.limits().filter_map(|index| limits.get(index));
-    let decisions = planned
+    let decisions: SmallVec<_> = planned
         .zip(answer.outcomes)
         .map(|(registered, outcome)| LimitDecision {
             limit: registered.limit.clone(),
@@ -19,9 +20,8 @@ pub(crate) fn decided(plan: &Plan, limits: &[Registered], answer: Decided) -> Ve
             receipt: outcome.receipt,
         })
         .collect();
-    let mut verdict = Verdict { ruling: Ruling::Uncounted, decisions, at: Some(answer.at) };
-    verdict.ruling = ruling(&verdict.decisions);
-    verdict
+    let ruling = ruling(&decisions);
+    Verdict { decisions, at: Some(answer.at), ..Verdict::without_decisions(ruling) }
 }
 
 /// Combines the limits' choices for a store that does not answer.

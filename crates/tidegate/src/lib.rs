@@ -21,6 +21,7 @@
 //! store call, `combine` (pure: from decisions to a verdict).
 
 mod combine;
+mod explain;
 mod limit;
 mod limiter;
 mod plan;

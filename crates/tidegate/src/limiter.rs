@@ -213,6 +213,13 @@ impl Inner {
 
     /// Asks the store for a plan's decisions and combines them.
     pub(crate) async fn run(&self, plan: &Plan, options: Options) -> Verdict {
+        let mut verdict = self.ask(plan, options).await;
+        let skipped = plan.skipped().iter().filter_map(|index| self.limits.get(*index));
+        verdict.skipped.extend(skipped.map(|registered| registered.limit.clone()));
+        verdict
+    }
+
+    async fn ask(&self, plan: &Plan, options: Options) -> Verdict {
         if plan.is_empty() {
             return Verdict::without_decisions(Ruling::Allow { delay: Span::ZERO });
         }

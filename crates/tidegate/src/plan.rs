@@ -11,6 +11,7 @@ use crate::limiter::Registered;
 pub(crate) struct Plan {
     keys: Vec<u8>,
     items: SmallVec<[Item; 4]>,
+    skipped: SmallVec<[usize; 2]>,
 }
 
 /// One limit of the plan, by its index, with the end of its key in the buffer.
@@ -35,6 +36,7 @@ impl Plan {
             self.items.push(Item { limit, key_end: self.keys.len(), cost });
         } else {
             self.keys.truncate(start);
+            self.skipped.push(limit);
         }
         Ok(counts)
     }
@@ -47,6 +49,11 @@ impl Plan {
     /// Returns the indices of the limits, in order.
     pub(crate) fn limits(&self) -> impl Iterator<Item = usize> {
         self.items.iter().map(|item| item.limit)
+    }
+
+    /// Returns the indices of the limits that were left out, in order.
+    pub(crate) fn skipped(&self) -> &[usize] {
+        &self.skipped
     }
 
     /// Returns what to ask the store.

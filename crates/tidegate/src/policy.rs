@@ -27,6 +27,7 @@ pub(crate) struct Compiled {
 struct Warned {
     untrusted_proxy: AtomicBool,
     opaque_hop: AtomicBool,
+    no_peer: AtomicBool,
 }
 
 impl Limiter {
@@ -158,6 +159,13 @@ impl Compiled {
                 }
             })?;
             enforced |= counted && !shadow;
+            if !counted && matched.facts.client().is_none() && is_first(&self.warned.no_peer) {
+                tracing::warn!(
+                    limit = limit.name,
+                    "a request came without its peer's address, and a limit skips it for want of a key; \
+                     in a tower service, put a PeerAddr into the request's extensions"
+                );
+            }
         }
         Ok(enforced)
     }

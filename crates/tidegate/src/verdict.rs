@@ -15,6 +15,7 @@ pub struct Verdict {
     pub(crate) ruling: Ruling,
     pub(crate) decisions: SmallVec<[LimitDecision; 4]>,
     pub(crate) at: Option<Timestamp>,
+    pub(crate) skipped: SmallVec<[Limit; 2]>,
 }
 
 /// What becomes of a request.
@@ -79,7 +80,7 @@ impl LimitDecision {
 
 impl Verdict {
     pub(crate) fn without_decisions(ruling: Ruling) -> Self {
-        Self { ruling, decisions: SmallVec::new(), at: None }
+        Self { ruling, decisions: SmallVec::new(), at: None, skipped: SmallVec::new() }
     }
 
     /// Returns what becomes of the request.
@@ -137,56 +138,15 @@ impl Verdict {
         self.decisions.iter().filter(|decision| decision.is_enforced() && !decision.decision.is_admitted())
     }
 
+    /// Returns the limits that did not look at the request, because it lacks their key and their rule skips it then.
+    pub fn skipped(&self) -> &[Limit] {
+        &self.skipped
+    }
+
     /// Returns the shadow limits that would have refused the request.
     pub fn would_refuse(&self) -> impl Iterator<Item = &LimitDecision> {
         self.decisions.iter().filter(|decision| !decision.is_enforced() && !decision.decision.is_admitted())
     }
-
-    /// Explains the verdict in a sentence for people: the deciding limit, its numbers, its words.
-    pub fn explain(&self) -> String {
-        match &self.ruling {
-            Ruling::BadRequest(bad) => format!("refused as a bad request: {bad}"),
-            Ruling::StoreDown => "refused: the limiter's store does not answer".to_owned(),
-            Ruling::Uncounted => "allowed uncounted: the limiter's store does not answer".to_owned(),
-            Ruling::Allow { delay } => self.explain_allowed(*delay),
-            Ruling::Refuse { retry } => self.explain_refused(*retry),
-        }
-    }
-
-    fn explain_allowed(&self, delay: Span) -> String {
-        let held = if delay == Span::ZERO { String::new() } else { format!(" after {delay}") };
-        match self.deciding() {
-            None => format!("allowed{held}: no enforced limit applies"),
-            Some(LimitDecision { limit, decision, .. }) => format!(
-                "allowed{held}: {} has {} of {} left{}",
-                limit.name(),
-                decision.remaining,
-                decision.limit,
-                quoted(limit)
-            ),
-        }
-    }
-
-    fn explain_refused(&self, retry: Retry) -> String {
-        let when = match retry {
-            Retry::After(wait) => format!("again in {wait}"),
-            Retry::Never => "never at this cost".to_owned(),
-        };
-        match self.deciding() {
-            None => format!("refused: {when}"),
-            Some(LimitDecision { limit, decision, .. }) => format!(
-                "refused by {}: {} of {} left, {when}{}",
-                limit.name(),
-                decision.remaining,
-                decision.limit,
-                quoted(limit)
-            ),
-        }
-    }
-}
-
-fn quoted(limit: &Limit) -> String {
-    if limit.words().is_empty() { String::new() } else { format!(" (\u{201c}{}\u{201d})", limit.words()) }
 }
 
 impl fmt::Display for Verdict {

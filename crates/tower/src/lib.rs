@@ -4,7 +4,35 @@
 //! pass gets its fields and, on a leaky bucket, its slot; one that may not is answered here. The gateway mounts the
 //! same layer before a forwarding service.
 //!
-//! The peer's address comes from a [`PeerAddr`] extension of the request; whoever accepts connections puts it there.
+//! Limits on the client's address need to know who is connected: whoever accepts connections puts a [`PeerAddr`] into
+//! each request's extensions. Without one such a limit sees no key, and the limiter warns of it once. In an axum
+//! application:
+//!
+//! ```no_run
+//! use std::net::SocketAddr;
+//!
+//! use axum::extract::{ConnectInfo, Request};
+//! use axum::{Router, middleware, routing};
+//! use tidegate::{Limiter, policy_file};
+//! use tidegate_tower::{LimitLayer, PeerAddr};
+//!
+//! async fn tell_peer(ConnectInfo(peer): ConnectInfo<SocketAddr>, mut request: Request) -> Request {
+//!     request.extensions_mut().insert(PeerAddr(peer.ip()));
+//!     request
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let policy = policy_file::parse("policy.yaml", &std::fs::read_to_string("policy.yaml")?)?;
+//! let app = Router::new()
+//!     .route("/", routing::get(|| async { "hello" }))
+//!     .layer(LimitLayer::new(Limiter::from_policy(policy)?))
+//!     .layer(middleware::map_request(tell_peer));
+//! let listener = tokio::net::TcpListener::bind("127.0.0.1:3000").await?;
+//! axum::serve(listener, app.into_make_service_with_connect_info::<SocketAddr>()).await?;
+//! # Ok(())
+//! # }
+//! ```
 
 mod answer;
 mod body;

@@ -1,7 +1,7 @@
 //! What the project promises first, on the virtual clock, by the example policy that the demonstration serves.
 
 use tidegate::policy_file;
-use tidegate::{Answer, Limiter, Retry, Span};
+use tidegate::{Answer, Limiter, Options, Retry, Span};
 
 use crate::world::{Ask, after_ms, by};
 
@@ -61,4 +61,13 @@ rules:
     }
     assert_eq!(delays, (0..11).map(|slot| slot * 200_000).collect::<Vec<_>>());
     assert_eq!(refused, vec![Retry::After(Span::from_millis(200)); 9]);
+    let verdict = limiter.check_at(&report.as_seen(), after_ms(0)).await;
+    assert!(
+        verdict.explain().starts_with("refused by report/even: 0 of 11 left, again in 200 ms"),
+        "{verdict}"
+    );
+    let impatient = Options { at: Some(after_ms(1_000)), max_delay: Span::ZERO, ..Options::default() };
+    let verdict = limiter.check_with(&report.as_seen(), None, impatient).await;
+    let why = "it would have to wait longer than its caller can, 5 of 11 places are left, again in 1.200 s";
+    assert!(verdict.explain().contains(why), "{verdict}");
 }

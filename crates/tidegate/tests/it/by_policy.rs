@@ -48,6 +48,8 @@ async fn the_fallback_applies_when_no_enforced_limit_looked() {
     let key_is_skipped = Ask::get("/data/x");
     let verdict = limiter.check_at(&key_is_skipped.as_seen(), after_ms(0)).await;
     assert_eq!(names(&verdict), ["fallback/rest"]);
+    assert_eq!(verdict.skipped().iter().map(tidegate::Limit::name).collect::<Vec<_>>(), ["data/per-key"]);
+    assert!(verdict.explain().ends_with("; skipped for want of its key: data/per-key"), "{verdict}");
     let key_is_there = Ask::get("/data/x").header("x-api-key", "k");
     let verdict = limiter.check_at(&key_is_there.as_seen(), after_ms(0)).await;
     assert_eq!(names(&verdict), ["data/per-key"]);
