@@ -112,3 +112,17 @@ fn logs_that_may_not_grow_admit_no_more() {
     assert!(admitted.iter().all(|admitted| *admitted <= 1_000), "{admitted:?}");
     assert!(admitted.contains(&1_000), "and no less while only the dates are coarser: {admitted:?}");
 }
+
+/// Options at the ends of their type are no reason to panic.
+#[test]
+fn any_options_will_do() {
+    let quota = each_algorithm(3, Span::from_secs(60))[2];
+    for (max_keys, max_bytes) in [(0, 0), (1, 0), (0, 1), (usize::MAX, usize::MAX), (usize::MAX, 1)] {
+        let store = store(max_keys, max_bytes);
+        for name in ["one", "two"] {
+            let limit = store.limit(name);
+            let asked = check(limit, b"k", &quota);
+            assert_eq!((0..5).filter(|_| admits(&store, asked, noon())).count(), 3, "{max_keys} {max_bytes}");
+        }
+    }
+}

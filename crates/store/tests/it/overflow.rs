@@ -143,3 +143,35 @@ fn only_a_charge_takes_room() {
         assert_eq!(store.usage().keys, 1, "{quota:?}");
     }
 }
+
+/// A window that another key opened must not end a key's own too early: one unit in a window of its own, two in a
+/// shared one that is nearly over and three in the next would be six within four seconds, where five are the bound.
+#[test]
+fn a_shared_window_from_the_first_hit_is_never_a_third_one() {
+    let quota = Quota::fixed_window(3, Span::from_secs(5), Anchor::FirstHit).unwrap();
+    for max_keys in 0..6 {
+        let store = store_of(max_keys);
+        let limit = store.limit("one");
+        let mut admitted = 0;
+        for (millis, key, cost) in [
+            (0, b"filler", 1),
+            (0, b"victim", 1),
+            (0, b"second", 1),
+            (1_079, b"opener", 1),
+            (3_010, b"victim", 1),
+            (5_000, b"sweeps", 0),
+            (5_000, b"victim", 2),
+            (6_079, b"victim", 3),
+        ] {
+            let at = noon().saturating_add(Span::from_millis(millis));
+            let asked = Check { ask: Ask::units(cost), ..check(limit, key, &quota) };
+            if admits(&store, asked, at) && key == b"victim" && millis > 0 {
+                admitted += cost;
+            }
+        }
+        assert!(
+            u128::from(admitted) <= quota.most_in_closed(Span::from_millis(4_999)),
+            "{max_keys}: {admitted}"
+        );
+    }
+}
