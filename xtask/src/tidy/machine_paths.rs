@@ -2,11 +2,11 @@
 
 use super::{Finding, Tree};
 
-/// Folders of one machine, kept in pieces so that this file is not itself a finding.
-const FOLDERS: &[&[&str]] = &[&["work"], &["root"]];
+/// Folders of one machine, without their slashes so that this file is not itself a finding.
+const FOLDERS: &[&str] = &["work", "root"];
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
-    let folders: Vec<String> = FOLDERS.iter().map(|parts| format!("/{}/", parts.concat())).collect();
+    let folders: Vec<String> = FOLDERS.iter().map(|folder| format!("/{folder}/")).collect();
     tree.files()
         .flat_map(|(path, text)| text.lines().enumerate().map(move |(at, line)| (path, at + 1, line)))
         .filter_map(|(path, number, line)| {
@@ -35,8 +35,7 @@ mod tests {
 
     #[test]
     fn each_folder_is_found_with_its_line() {
-        for parts in FOLDERS {
-            let folder = parts.concat();
+        for folder in FOLDERS {
             let text = format!("first\nread \"/{folder}/main/x\"\n");
             let found = check(&Tree::of(&[("docs/a.md", &text)]));
             assert_eq!(found.len(), 1, "{folder}");
@@ -46,7 +45,7 @@ mod tests {
 
     #[test]
     fn the_same_letters_in_a_url_or_a_relative_path_are_fine() {
-        for folder in FOLDERS.iter().map(|parts| parts.concat()) {
+        for folder in FOLDERS {
             for text in
                 [format!("https://example.org/{folder}/x"), format!("./{folder}/x"), format!("/{folder}/")]
             {

@@ -44,6 +44,8 @@ pub(super) struct Checked<'a> {
     explain: String,
     /// What every limit said, in the order of the policy; shadow limits too.
     decisions: Vec<Decided<'a>>,
+    /// The limits that did not look, because the call does not say what they count on.
+    skipped: Vec<&'a str>,
     /// The header fields the gateway would send, which tell a client what the policy lets it see.
     headers: BTreeMap<String, String>,
     /// What a refund needs, when something was charged.
@@ -110,6 +112,7 @@ impl<'a> Checked<'a> {
             limit: verdict.deciding().map(|decision| decision.limit.name()),
             explain: verdict.explain(),
             decisions: verdict.decisions().iter().map(Decided::new).collect(),
+            skipped: verdict.skipped().iter().map(tidegate::Limit::name).collect(),
             headers: headers(verdict, styles),
             receipt,
         }

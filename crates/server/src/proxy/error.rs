@@ -11,13 +11,13 @@ use crate::net::BoxError;
 /// Why there is no answer of the upstream to pass on.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ForwardError {
-    #[error("the connection to the upstream could not be opened: {0}")]
+    #[error("the connection to the upstream could not be opened")]
     Connect(legacy::Error),
-    #[error("the upstream did not take the connection in time: {0}")]
+    #[error("the upstream did not take the connection in time")]
     ConnectTimeout(legacy::Error),
-    #[error("the upstream gave no whole answer: {0}")]
+    #[error("the upstream gave no whole answer")]
     Exchange(legacy::Error),
-    #[error("the client's body ended early or was malformed: {0}")]
+    #[error("the client's body ended early or was malformed")]
     ClientBody(legacy::Error),
     #[error("the upstream did not answer in time")]
     UpstreamTimeout,
@@ -39,6 +39,19 @@ impl ForwardError {
             Self::ClientBody(_) | Self::Target(_) | Self::Length => StatusCode::BAD_REQUEST,
             Self::ClientTimeout => StatusCode::REQUEST_TIMEOUT,
         }
+    }
+
+    /// Returns what led to it, for the log: every inner cause, the outermost first.
+    pub(crate) fn cause(&self) -> Option<String> {
+        let (Self::Connect(inner)
+        | Self::ConnectTimeout(inner)
+        | Self::Exchange(inner)
+        | Self::ClientBody(inner)) = self
+        else {
+            return None;
+        };
+        let causes: Vec<_> = causes(inner).skip(1).map(ToString::to_string).collect();
+        Some(if causes.is_empty() { inner.to_string() } else { causes.join(": ") })
     }
 
     /// Returns the words for the client, which name no address and no inner cause.

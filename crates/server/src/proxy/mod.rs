@@ -71,9 +71,9 @@ where
             let response = upstream.forward(request).await.unwrap_or_else(|error| {
                 let status = error.status();
                 if status.is_server_error() {
-                    tracing::warn!(%error, cause = ?std::error::Error::source(&error), "no answer to pass on");
+                    tracing::warn!(%error, cause = error.cause(), upstream = %upstream.authority, "no answer to pass on");
                 } else {
-                    tracing::debug!(%error, "a client failed");
+                    tracing::debug!(%error, cause = error.cause(), "a client failed");
                 }
                 problem_response::<Full<Bytes>>(status, error.detail()).map(ProxyBody::from)
             });

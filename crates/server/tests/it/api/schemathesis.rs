@@ -1,6 +1,7 @@
 //! The description against the API, by a property-based client that knows nothing else.
 
 use std::env;
+use std::path::Path;
 use std::process::Stdio;
 
 use tidegate_server::api;
@@ -38,7 +39,7 @@ const PROGRAM: &str = "TIDEGATE_SCHEMATHESIS";
 
 /// Runs the program against an API and fails with what it says about a finding.
 async fn run(api: &Served, more: &[&str]) {
-    let program = env::var_os(PROGRAM).unwrap_or_else(|| {
+    let program = env::var_os(PROGRAM).filter(|program| Path::new(program).is_file()).unwrap_or_else(|| {
         panic!("{PROGRAM} has to name the schemathesis program: run ./test, which installs it")
     });
     let output = Command::new(program)
