@@ -46,8 +46,8 @@ use shard::Shard;
 pub struct MemoryOptions {
     /// The most keys, over all limits; a million unless said.
     pub max_keys: usize,
-    /// The most bytes of tables and logs; 256 MiB unless said. A key takes about 45, one of a sliding log about 150
-    /// and 16 for each admitted request in the window.
+    /// The most bytes of tables and logs; 256 MiB unless said. A key takes about 45, one of a sliding log about 170
+    /// and, past the first four, 16 to 32 for each instant in the window at which something was admitted.
     pub max_bytes: usize,
 }
 
