@@ -120,13 +120,13 @@ impl HostPattern {
     }
 }
 
-/// Returns a host without its port and trailing dot.
+/// Returns a host without its port and trailing dots.
 fn bare_host(host: &str) -> &str {
     let name = match host.strip_prefix('[').and_then(|inner| inner.split_once(']')) {
         Some((address, _)) => address,
         None => host.split(':').next().unwrap_or(host),
     };
-    name.strip_suffix('.').unwrap_or(name)
+    name.trim_end_matches('.')
 }
 
 impl Matcher {

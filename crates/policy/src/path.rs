@@ -23,7 +23,7 @@ pub(crate) struct Normal<'a> {
     strict: Reading<'a>,
     /// The loose reading when it differs.
     loose: Option<Reading<'a>>,
-    /// Whether the path as sent ended in a slash (and was not the root).
+    /// Whether the path ends in a slash, as sent or where a dot segment leads (and is not the root).
     pub(crate) trailing_slash: bool,
 }
 
@@ -85,12 +85,16 @@ pub(crate) fn normalize(raw: &str, slashes: EncodedSlash) -> Result<Normal<'_>, 
     if !raw.starts_with('/') {
         return Err(refuse("does not begin with a slash"));
     }
-    let trailing_slash = raw.len() > 1 && raw.ends_with('/');
-    let path = if is_plain(raw) {
-        let end = if trailing_slash { raw.len().saturating_sub(1) } else { raw.len() };
-        Cow::Borrowed(raw.get(..end).unwrap_or(raw))
+    let (path, trailing_slash) = if is_plain(raw) {
+        let bare = raw.strip_suffix('/').filter(|bare| !bare.is_empty());
+        (Cow::Borrowed(bare.unwrap_or(raw)), bare.is_some())
     } else {
-        Cow::Owned(resolve(&decode(raw, slashes)?))
+        let decoded = decode(raw, slashes)?;
+        // A dot segment at the end names a directory, which resolves to its slash (RFC 3986, section 5.2.4).
+        let slash = ["/", "/.", "/.."].iter().any(|end| decoded.ends_with(end));
+        let resolved = resolve(&decoded);
+        let trailing_slash = slash && resolved != "/";
+        (Cow::Owned(resolved), trailing_slash)
     };
     let loose = loosen(&path)?.map(|text| Reading::new(Cow::Owned(text)));
     Ok(Normal { strict: Reading::new(path), loose, trailing_slash })

@@ -1,6 +1,6 @@
 //! One value of a JSON document, found by a pointer without building the document.
 //!
-//! On the pointer's way every member is compared without regard to case: a second one, or one in another case, is
+//! On the pointer's way every member is compared without regard to case: a second one, or one in another spelling, is
 //! refused, because parsers differ in which they take. Text and whole numbers are values (`7` and `"7"` are one
 //! key, since servers convert); null is a missing one; everything else is refused. Nesting costs no stack where it
 //! is passed over, and is refused from 128 levels where it is followed.
@@ -156,7 +156,7 @@ impl<'de> Visitor<'de> for Follow<'_> {
                     found = members.next_value_seed(Follow { steps, ..self })?;
                 }
                 Likeness::Same => return self.refuse("is there more than once"),
-                Likeness::OtherCase => return self.refuse("is there in another case"),
+                Likeness::OtherCase => return self.refuse("is there in another spelling"),
             }
         }
         Ok(found)
@@ -188,9 +188,11 @@ impl Visitor<'_> for Compare<'_> {
     }
 
     fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<Likeness, E> {
+        // For a parser that keeps names as C does, a NUL ends one.
+        let bare = name.split('\0').next().unwrap_or_default();
         Ok(match () {
             () if name == self.0 => Likeness::Same,
-            () if folded(name).eq(folded(self.0)) => Likeness::OtherCase,
+            () if folded(bare).eq(folded(self.0)) => Likeness::OtherCase,
             () => Likeness::Other,
         })
     }

@@ -65,12 +65,15 @@ fn is_blank(letter: char) -> bool {
     letter.is_whitespace() || is_invisible(letter)
 }
 
-/// Returns whether a character shows nothing: zero-width ones, the byte-order mark, a soft hyphen, variation
-/// selectors and tags. Databases that compare without case pass over most of them.
+/// Returns whether a character shows nothing: what Unicode calls ignorable by default, that is zero-width ones, the
+/// byte-order mark, a soft hyphen, fillers, variation selectors and tags, and the anchors of annotations. Databases
+/// that compare without case pass over most of them.
 fn is_invisible(letter: char) -> bool {
     matches!(letter,
-        '\u{ad}' | '\u{34f}' | '\u{180b}'..='\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}')
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+        | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+        | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 fn lowercase(value: Cow<'_, str>) -> Cow<'_, str> {

@@ -83,6 +83,10 @@ impl Source {
                 Some(text) => json::find(pointer, text),
                 None => Ok(None),
             },
+            // Some servers read the query's parameters and the form's as one list, the query first.
+            SourceKind::Form(name) if pairs::mentions(name, request.query.unwrap_or_default()) => {
+                Err(Unread::Ambiguous("is in the query, where some servers look before the form"))
+            }
             SourceKind::Form(name) => match body::form(request)? {
                 Some(text) => pairs::query(name, text),
                 None => Ok(None),

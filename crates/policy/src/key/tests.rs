@@ -105,6 +105,7 @@ fn a_json_value_is_read_in_one_way_or_refused() {
         r#"{"account": "a", "\u0061ccount": "a"}"#,
         r#"{"account": "a", "Account": "b"}"#,
         r#"{"ACCOUNT": "a"}"#,
+        r#"{"account\u0000x": "a", "account": "b"}"#,
         r#"{"account": null, "account": "b"}"#,
         r#"{"account": 1.0}"#,
         r#"{"account": 1e0}"#,
@@ -246,6 +247,9 @@ fn repeated_or_undecodable_pairs_are_refused() {
         assert!(form(pairs.as_bytes()).is_err(), "{pairs}");
     }
     assert!(form(b"user=\xff").is_err());
+    let both = Given { headers: FORM, query: "user=b", body: b"user=a", ..Given::default() };
+    assert!(read("{ form: user }", both).is_err(), "which of the two is read differs");
+    assert!(read("{ form: user }", Given { query: "user=b", ..Given::default() }).is_err());
     let cookie = |headers| read("{ cookie: sid }", Given { headers, ..Given::default() });
     assert_eq!(cookie(&[("cookie", b"a=b; sid=\"x%79z\"; c=d")]), text("xyz"));
     assert_eq!(cookie(&[("cookie", b"a=b"), ("cookie", b"sid=100%")]), text("100%"));
@@ -319,6 +323,7 @@ fn normalisers_bring_spellings_together() {
         "ALICE",
         "\u{feff}alice\u{200b}",
         "al\u{200b}i\u{ad}c\u{fe0f}e",
+        "al\u{61c}i\u{3164}c\u{ffa0}e\u{180f}",
         "ＡＬＩＣＥ",
         "\u{a0}alice\u{3000}",
         "al\u{2170}ce",

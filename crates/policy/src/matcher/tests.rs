@@ -110,6 +110,17 @@ fn case_and_slash_are_as_the_class_or_the_rule_says() {
         &[("GET h /A/b", true), ("GET h /a/b/", false)],
     );
     check("match: { path: /a/b/, trailing_slash: keep }", &[("GET h /a/b", false), ("GET h /a/b/", true)]);
+    // A dot segment at the end leads to the slash.
+    check(
+        "match: { path: /a/b/, trailing_slash: keep }",
+        &[
+            ("GET h /a/b/.", true),
+            ("GET h /a/b/c/..", true),
+            ("GET h /a/b/%2e", true),
+            ("GET h /a/./b", false),
+        ],
+    );
+    check("match: { path: /, trailing_slash: keep }", &[("GET h //", true), ("GET h /a/..", true)]);
 }
 
 /// Guards exceptions: all their conditions hold, for the client that was seen, under both readings of the path.
