@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 /// The count of requests under way on one connection.
@@ -20,6 +21,7 @@ pub(crate) struct Activity {
     under_way: AtomicUsize,
     /// Milliseconds after `opened` at which the last request ended.
     idle_since: AtomicU64,
+    begun: Notify,
 }
 
 impl Activity {
@@ -28,17 +30,28 @@ impl Activity {
             opened: Instant::now(),
             under_way: AtomicUsize::new(0),
             idle_since: AtomicU64::new(0),
+            begun: Notify::new(),
         })
     }
 
     /// Counts a request as under way until the guard is dropped.
     pub(crate) fn begin(self: &Arc<Self>) -> UnderWay {
         self.under_way.fetch_add(1, Ordering::AcqRel);
+        self.begun.notify_waiters();
         UnderWay(Arc::clone(self))
     }
 
     pub(crate) fn under_way(&self) -> usize {
         self.under_way.load(Ordering::Acquire)
+    }
+
+    /// Returns once a request is under way.
+    pub(crate) async fn busy(&self) {
+        // Waiting begins before the look, so that nothing begins between the two unseen.
+        let begun = self.begun.notified();
+        if self.under_way() == 0 {
+            begun.await;
+        }
     }
 
     /// Returns once no request has been under way for `timeout`.

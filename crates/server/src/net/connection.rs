@@ -180,8 +180,10 @@ impl Connector {
     {
         let context = Arc::new(context);
         let activity = Arc::clone(&context.activity);
-        let ends = Ends { signals, idle_timeout: self.options.idle_timeout };
+        let idle_timeout = self.options.idle_timeout;
         if http2 {
+            // Its clients are told which requests will not be looked at, so there is nothing to wait for.
+            let ends = Ends { signals, idle_timeout, last_request: Duration::ZERO };
             let handler =
                 service_fn(move |request| Arc::clone(&context).handle(service.clone(), request, None));
             let connection = self.http2.serve_connection(TokioIo::new(stream), handler);
@@ -194,6 +196,7 @@ impl Connector {
             Arc::clone(&context).handle(service.clone(), request, Some(findings))
         });
         let connection = self.http1.serve_connection(TokioIo::new(stream), handler).with_upgrades();
+        let ends = Ends { signals, idle_timeout, last_request: self.options.last_request };
         ends.drive(connection, http1::UpgradeableConnection::graceful_shutdown, &activity).await
     }
 }
@@ -202,6 +205,7 @@ impl Connector {
 struct Ends {
     signals: Signals,
     idle_timeout: Duration,
+    last_request: Duration,
 }
 
 impl Ends {
@@ -213,6 +217,7 @@ impl Ends {
         let mut connection = pin!(connection);
         let mut ending = false;
         let mut idle = pin!(activity.idle_for(self.idle_timeout));
+        let mut drained = pin!(self.drained(activity));
         loop {
             tokio::select! {
                 // The connection first, so that bytes already there count as a request before the end is told.
@@ -223,12 +228,27 @@ impl Ends {
                     }
                     return Outcome::Ended;
                 }
-                () = self.signals.cut.cancelled() => return Outcome::Cut { requests: activity.under_way() },
-                () = self.signals.draining.cancelled(), if !ending => {}
+                () = self.signals.cut.cancelled() => {
+                    return match activity.under_way() {
+                        0 => Outcome::Ended,
+                        requests => Outcome::Cut { requests },
+                    };
+                }
+                () = &mut drained, if !ending => {}
                 () = &mut idle, if !ending => {}
             }
             ending = true;
             shut_down(connection.as_mut());
+        }
+    }
+
+    /// Returns once draining has begun and the connection's last request has begun or will not come.
+    async fn drained(&self, activity: &Activity) {
+        self.signals.draining.cancelled().await;
+        tokio::select! {
+            biased;
+            () = activity.busy() => {}
+            () = tokio::time::sleep(self.last_request) => {}
         }
     }
 }

@@ -29,6 +29,9 @@ pub struct ServeOptions {
     pub http2_keep_alive: Duration,
     /// How long requests under way may take to finish once shutdown has begun. Default 30 s.
     pub drain_timeout: Duration,
+    /// How long an idle HTTP/1.1 connection may still bring a request once shutdown has begun: one that is on its way when
+    /// the connection closes would be lost. Its answer closes the connection. Default 500 ms.
+    pub last_request: Duration,
 }
 
 impl Default for ServeOptions {
@@ -43,6 +46,7 @@ impl Default for ServeOptions {
             http2_max_streams: 256,
             http2_keep_alive: Duration::from_secs(30),
             drain_timeout: Duration::from_secs(30),
+            last_request: Duration::from_millis(500),
         }
     }
 }

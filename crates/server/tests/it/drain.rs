@@ -20,7 +20,7 @@ async fn a_request_under_way_is_finished_and_its_connection_told_to_close() {
     other.send(EMPTY_200).await;
     idle.read_head().await;
     let done = gateway.stop();
-    assert_eq!(idle.read_to_close().await, "", "an idle connection is closed at once");
+    assert_eq!(idle.read_to_close().await, "", "an idle connection is closed");
     assert!(TcpStream::connect(address).await.is_err(), "nobody new is let in");
     server.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndo").await;
     let head = client.read_head().await;
@@ -28,6 +28,26 @@ async fn a_request_under_way_is_finished_and_its_connection_told_to_close() {
     server.send("ne").await;
     assert_eq!(client.read_to_close().await, "done");
     assert_eq!(soon(done).await.unwrap(), DrainReport { accepted: 2, ..DrainReport::default() });
+}
+
+#[tokio::test]
+async fn a_request_on_its_way_to_an_idle_connection_is_answered_and_closes_it() {
+    // Its client cannot know that the gateway is about to close, and would lose the request.
+    let upstream = RawServer::new().await;
+    let options = ServeOptions { last_request: Duration::from_secs(20), ..ServeOptions::default() };
+    let gateway = Gateway::start(proxy_to(upstream.address), options).await;
+    let (mut client, mut server) = under_way(&gateway, GET, &upstream).await;
+    server.send(EMPTY_200).await;
+    client.read_head().await;
+    let done = gateway.stop();
+    tokio::task::yield_now().await;
+    client.send(GET).await;
+    server.read_head().await;
+    server.send(EMPTY_200).await;
+    let head = client.read_head().await;
+    assert_eq!((status(&head), field(&head, "connection")), (200, Some("close")));
+    assert_eq!(client.read_to_close().await, "");
+    assert_eq!(soon(done).await.unwrap(), DrainReport { accepted: 1, ..DrainReport::default() });
 }
 
 #[tokio::test]
