@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use bytes::{Buf, Bytes};
+use bytes::{Buf, Bytes, BytesMut};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
 use pin_project_lite::pin_project;
@@ -12,7 +12,7 @@ use pin_project_lite::pin_project;
 pin_project! {
     /// A request body of which a first part may have been read to take a key from it.
     ///
-    /// The service behind the layer sees the whole body all the same: first the frames that were read, then the rest.
+    /// The service behind the layer sees the whole body all the same: first what was read, then the rest.
     #[derive(Debug)]
     pub struct ReplayedBody<B> {
         read: VecDeque<Frame<Bytes>>,
@@ -50,34 +50,50 @@ where
         if rest.size_hint().lower() > u64::try_from(most).unwrap_or(u64::MAX) {
             return Err(ReadError::TooLong);
         }
-        let mut read = VecDeque::new();
-        let mut length = 0_usize;
+        let mut gathered = Gathered::default();
+        let mut trailers = None;
         while let Some(frame) = rest.frame().await {
-            let frame = frame.map_err(|_| ReadError::Broken)?;
-            length = length.saturating_add(frame.data_ref().map_or(0, Buf::remaining));
-            if length > most {
-                return Err(ReadError::TooLong);
+            match frame.map_err(|_| ReadError::Broken)?.into_data() {
+                Ok(data) if data.len() > most.saturating_sub(gathered.len()) => {
+                    return Err(ReadError::TooLong);
+                }
+                Ok(data) => gathered.add(data),
+                Err(other) => trailers = Some(other),
             }
-            read.push_back(frame);
         }
-        let bytes = joined(&read, length);
+        let bytes = gathered.into_bytes();
+        let data = (!bytes.is_empty()).then(|| Frame::data(bytes.clone()));
+        let read = data.into_iter().chain(trailers).collect();
         Ok((Self { read, rest, done: true }, bytes))
     }
 }
 
-/// Returns the data of all frames in one piece, without a copy when it is in one already.
-fn joined(frames: &VecDeque<Frame<Bytes>>, length: usize) -> Bytes {
-    let mut data = frames.iter().filter_map(Frame::data_ref).filter(|data| !data.is_empty());
-    match (data.next(), data.next()) {
-        (None, _) => Bytes::new(),
-        (Some(only), None) => only.clone(),
-        _ => {
-            let mut all = Vec::with_capacity(length);
-            for part in frames.iter().filter_map(Frame::data_ref) {
-                all.extend_from_slice(part);
-            }
-            Bytes::from(all)
+/// Data in one piece. What comes in one is not copied; pieces are, since each kept as it came would cost more than it
+/// holds, and a client may send a byte in each.
+#[derive(Default)]
+struct Gathered {
+    first: Bytes,
+    all: BytesMut,
+}
+
+impl Gathered {
+    fn len(&self) -> usize {
+        self.first.len().saturating_add(self.all.len())
+    }
+
+    fn add(&mut self, data: Bytes) {
+        if self.len() == 0 {
+            self.first = data;
+            return;
         }
+        if self.all.is_empty() {
+            self.all.extend_from_slice(&std::mem::take(&mut self.first));
+        }
+        self.all.extend_from_slice(&data);
+    }
+
+    fn into_bytes(self) -> Bytes {
+        if self.all.is_empty() { self.first } else { self.all.freeze() }
     }
 }
 

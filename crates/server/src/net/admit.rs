@@ -8,6 +8,7 @@ use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{Method, Request, StatusCode, Uri, Version};
 
 use super::options::RequestLimits;
+use crate::proxy::headers;
 
 /// Why a request is not let in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +35,8 @@ pub(crate) fn admit<B>(request: &mut Request<B>, limits: &RequestLimits) -> Resu
     }
     check_framing(request.headers())?;
     check_expectation(request.headers())?;
+    // What the upstream will not see must not be counted on either: a key in such a field would be a fresh one each time.
+    headers::drop_named(request.headers_mut());
     let host = host(request)?;
     let target = origin_form(request.uri())?;
     *request.uri_mut() = target;

@@ -5,7 +5,7 @@
 //! before us may have read either the other way, and then two parties disagree where a request ends. So the bytes are
 //! watched on their way into hyper; what is found is noted under the request's number on its connection, and that
 //! request is refused before anybody else sees it. The watcher only ever refuses: the framing used is hyper's, and
-//! when the watcher cannot follow it stops looking.
+//! when the watcher cannot follow, nothing more is taken from the connection.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -165,7 +165,12 @@ impl Watcher {
             }
             Place::Header if line.is_empty() => self.end_header(),
             Place::Header => self.header(line),
-            Place::ChunkSize => self.place = chunk(line),
+            Place::ChunkSize => {
+                self.place = chunk(line);
+                if self.place == Place::Lost {
+                    self.fault();
+                }
+            }
             Place::Trailer if line.is_empty() => self.place = Place::RequestLine,
             Place::Trailer | Place::Fixed(_) | Place::Chunk(_) | Place::Lost => {}
         }
@@ -199,16 +204,18 @@ impl Watcher {
         };
     }
 
-    /// Notes a fault of the request at hand. In a body it comes too late for the request, and hyper refuses it itself.
+    /// Notes a fault of the request at hand. In a body it comes too late for that one, so it is the next one's: where
+    /// hyper went on, it and the watcher may no longer agree on where that begins.
     fn fault(&self) {
-        if matches!(self.place, Place::RequestLine | Place::Header) {
-            self.findings.first_faulty.fetch_min(self.number, Ordering::AcqRel);
-        }
+        self.findings.first_faulty.fetch_min(self.number, Ordering::AcqRel);
     }
 }
 
-/// Returns what follows a chunk-size line.
+/// Returns what follows a chunk-size line, of which only the start was kept.
 fn chunk(line: &[u8]) -> Place {
+    if line.len() >= KEPT - 1 && !line.contains(&b';') {
+        return Place::Lost;
+    }
     let digits = line.split(|&byte| byte == b';').next().unwrap_or_default().trim_ascii();
     match number(digits, 16) {
         Some(0) => Place::Trailer,

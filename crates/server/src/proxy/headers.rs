@@ -37,17 +37,23 @@ fn is_kept(name: &HeaderName) -> bool {
     [HOST, CONTENT_LENGTH, TRAILER].contains(name) || forwarded::is_forwarding(name)
 }
 
+/// Takes out the fields named in `Connection`, up to those that concern one connection anyway.
+pub(crate) fn drop_named(headers: &mut HeaderMap) {
+    if !headers.contains_key(CONNECTION) {
+        return;
+    }
+    let named: Vec<HeaderName> = tokens(headers, &CONNECTION)
+        .filter_map(|token| HeaderName::try_from(token).ok())
+        .filter(|name| !is_kept(name) && !HOP_BY_HOP.contains(name))
+        .collect();
+    for name in named {
+        headers.remove(name);
+    }
+}
+
 /// Takes out the hop-by-hop fields and those named in `Connection`.
 pub(crate) fn strip_hop_by_hop(headers: &mut HeaderMap) {
-    if headers.contains_key(CONNECTION) {
-        let named: Vec<HeaderName> = tokens(headers, &CONNECTION)
-            .filter_map(|token| HeaderName::try_from(token).ok())
-            .filter(|name| !is_kept(name))
-            .collect();
-        for name in named {
-            headers.remove(name);
-        }
-    }
+    drop_named(headers);
     for name in &HOP_BY_HOP {
         headers.remove(name);
     }

@@ -8,7 +8,7 @@ mod body;
 mod client;
 mod error;
 mod forwarded;
-mod headers;
+pub(crate) mod headers;
 mod upgrade;
 
 use std::convert::Infallible;

@@ -6,8 +6,11 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::{HeaderMap, Request};
+use http::{HeaderMap, Request, Response};
 use http_body::{Body, Frame};
+use http_body_util::{BodyExt, Full};
+use tidegate_tower::{LimitLayer, ReplayedBody};
+use tower::{Layer, ServiceExt, service_fn};
 
 use crate::world::{by, field, post, send};
 
@@ -71,4 +74,22 @@ async fn a_body_no_limit_is_keyed_on_may_be_as_long_as_it_likes() {
     let response = send(&by(BY_ACCOUNT), post("/free", &long)).await;
     assert_eq!(response.status(), 200);
     assert_eq!(response.body().len(), 300_000);
+}
+
+/// Guards against a body in single bytes that costs a hundred times what it holds while it is waited for.
+#[tokio::test]
+async fn a_body_that_comes_in_pieces_is_held_in_one() {
+    let text = format!(r#"{{"account":"odalys","padding":"{}"}}"#, "-".repeat(1_000));
+    let pieces = text.as_bytes().chunks(1).map(|part| Frame::data(Bytes::copy_from_slice(part)));
+    let lengths = service_fn(async |request: Request<ReplayedBody<Frames>>| {
+        let mut body = request.into_body();
+        let mut lengths = Vec::new();
+        while let Some(frame) = body.frame().await {
+            lengths.push(frame?.into_data().map_or(0, |data| data.len()));
+        }
+        Ok::<_, Infallible>(Response::new(Full::new(Bytes::from(format!("{lengths:?}")))))
+    });
+    let service = LimitLayer::new(by(BY_ACCOUNT)).layer(lengths);
+    let response = service.oneshot(framed("/keyed", pieces)).await.unwrap();
+    assert_eq!(response.into_body().collect().await.unwrap().to_bytes(), format!("[{}]", text.len()));
 }

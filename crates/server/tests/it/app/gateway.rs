@@ -187,3 +187,30 @@ rules:
     client.send(get("/", "x-forwarded-for: 1.2.3.5\r\n")).await;
     assert!(client.read_head().await.starts_with("HTTP/1.1 429"));
 }
+
+/// Guards against a key in a field that `Connection` takes away: each value would be a fresh key, and the service behind
+/// would see a request without one.
+#[tokio::test]
+async fn a_field_that_the_upstream_will_not_see_is_no_key() {
+    let running = Running::by(
+        "
+keys:
+  api_key: { header: x-api-key }
+  caller: { first_of: [api_key, client_ip] }
+rules:
+  - name: r
+    match: { path: /** }
+    limits:
+      - { name: l, says: Two a day per caller., key: caller, sliding_log: { limit: 2, window: 24h } }
+",
+    )
+    .await;
+    let mut statuses = Vec::new();
+    for key in ["a", "b", "c"] {
+        let mut client = connect(&running).await;
+        let fields = format!("Connection: close, x-api-key\r\nX-Api-Key: {key}");
+        client.send(format!("GET / HTTP/1.1\r\nHost: a\r\n{fields}\r\n\r\n")).await;
+        statuses.push(client.read_head().await[9..12].to_owned());
+    }
+    assert_eq!(statuses, ["200", "200", "429"]);
+}
