@@ -131,14 +131,10 @@ impl MemoryStore {
 
     #[inline]
     fn answer<'a>(&self, checks: &'a [Check<'a>], at: Option<Timestamp>, peek: bool) -> Reply<'a, Decided> {
-        let now = match at {
-            Some(at) => at,
-            None => self.clock.now(),
-        };
-        let [check] = checks else { return Reply::ready(self.answer_batch(checks, now, peek)) };
+        let [check] = checks else { return Reply::ready(self.answer_batch(checks, at, peek)) };
         let home = self.home(self.digester.digest(check.key));
-        let Some((decision, receipt)) = self.answer_known(check, home, now, peek) else {
-            return Reply::ready(self.answer_new(check, home, now, peek));
+        let Some((decision, receipt, now)) = self.answer_known(check, home, at, peek) else {
+            return Reply::ready(self.answer_new(check, home, at, peek));
         };
         let receipt = receipt.map(|it| ChargeReceipt::new(check.limit, home.key, check.quota, it));
         let mut outcomes = Outcomes::new();
@@ -152,15 +148,21 @@ impl MemoryStore {
         &self,
         check: &Check<'_>,
         home: Home,
-        now: Timestamp,
+        at: Option<Timestamp>,
         peek: bool,
     ) -> Result<Decided, StoreError> {
         let locks = self.shards.lock_many(&std::iter::once(home.shard).collect());
+        let now = self.instant(at);
         Batch::new(&self.limits, locks, now).run(std::iter::once((check, home)), peek)
     }
 
     #[inline(never)]
-    fn answer_batch(&self, checks: &[Check<'_>], now: Timestamp, peek: bool) -> Result<Decided, StoreError> {
+    fn answer_batch(
+        &self,
+        checks: &[Check<'_>],
+        at: Option<Timestamp>,
+        peek: bool,
+    ) -> Result<Decided, StoreError> {
         let mut homes: SmallVec<[Home; 8]> = SmallVec::new();
         for (at, check) in checks.iter().enumerate() {
             let before = at.checked_sub(1).and_then(|before| Some((checks.get(before)?, homes.get(before)?)));
@@ -170,7 +172,18 @@ impl MemoryStore {
         }
         let wanted: Indices = homes.iter().map(|home| home.shard).collect();
         let locks = self.shards.lock_many(&wanted);
+        let now = self.instant(at);
         Batch::new(&self.limits, locks, now).run(checks.iter().zip(homes.iter().copied()), peek)
+    }
+
+    /// Returns the instant of a batch: the caller's, or the clock's. To be asked once the batch holds its locks: read
+    /// before, two batches could take the locks in one order and their instants in the other, and time would go back.
+    #[inline]
+    fn instant(&self, at: Option<Timestamp>) -> Timestamp {
+        match at {
+            Some(at) => at,
+            None => self.clock.now(),
+        }
     }
 
     #[inline]
@@ -222,8 +235,7 @@ impl Store for MemoryStore {
     }
 
     fn refund<'a>(&'a self, refunds: &'a [Refund<'a>], at: Option<Timestamp>) -> Reply<'a, ()> {
-        let now = at.unwrap_or_else(|| self.clock.now());
-        self.give_back(refunds, now);
+        self.give_back(refunds, at);
         Reply::ready(Ok(()))
     }
 

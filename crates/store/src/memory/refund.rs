@@ -12,9 +12,10 @@ impl MemoryStore {
     ///
     /// A charge to a shared state is given back there. If its key has since got a state of its own, the copy that it
     /// started from keeps the charge: less is given back than could be, never more.
-    pub(super) fn give_back(&self, refunds: &[Refund<'_>], now: Timestamp) {
+    pub(super) fn give_back(&self, refunds: &[Refund<'_>], at: Option<Timestamp>) {
         let homes = refunds.iter().map(|refund| self.home(refund.receipt.key()));
         let mut locks = self.shards.lock_many(&homes.clone().map(|home| home.shard).collect::<Indices>());
+        let now = self.instant(at);
         for (Refund { receipt, quota }, home) in refunds.iter().zip(homes) {
             if !receipt.is_of(quota) {
                 continue;

@@ -13,19 +13,20 @@ impl MemoryStore {
         &self,
         check: &Check<'_>,
         home: Home,
-        now: Timestamp,
+        at: Option<Timestamp>,
         only_peek: bool,
-    ) -> Option<(Decision, Option<Receipt>)> {
+    ) -> Option<(Decision, Option<Receipt>, Timestamp)> {
         let mut shard = self.shards.lock_one(home.shard)?;
+        let now = self.instant(at);
         let (states, account) = shard.get(check.limit, check.quota)?;
         let place = states.find(home.key, check.quota, now)?;
         let mut scratch = None;
         let state = states.read(place, &mut scratch);
         if only_peek {
-            return Some((peek(check.quota, state, check.ask, now), None));
+            return Some((peek(check.quota, state, check.ask, now), None, now));
         }
         let outcome = decide(check.quota, state, check.ask, now);
         states.write(place, check.quota, &outcome.change, account);
-        Some((outcome.decision, outcome.receipt))
+        Some((outcome.decision, outcome.receipt, now))
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use tidegate_store::algorithms::{Quota, Span};
+use tidegate_store::algorithms::{Quota, Rate, Span, Timestamp};
 use tidegate_store::{Check, LimitId, Store};
 
 use crate::tools::{check, decide, left, noon, store_of};
@@ -103,4 +103,34 @@ fn a_crowd_of_newcomers_never_passes_the_room() {
             });
         }
     });
+}
+
+/// A clock that is read before the lock is taken lets two batches charge in one order and be dated in the other: to the
+/// second one time has gone back.
+#[test]
+fn charges_of_one_key_are_dated_in_the_order_they_are_made() {
+    const CHARGES: usize = 20_000;
+    let store = store_of(1_000);
+    let quota = Quota::token_bucket(1 << 30, Rate::new(1, Span::from_secs(400 * 86_400)).unwrap()).unwrap();
+    let limit = store.limit("hot");
+    let start = Barrier::new(8);
+    let mut charges: Vec<(u32, Timestamp)> = std::thread::scope(|scope| {
+        let spawn = |_| {
+            scope.spawn(|| {
+                start.wait();
+                let charge = |_| {
+                    let checks = [check(limit, b"key", &quota)];
+                    let decided = store.decide(&checks, None).now().unwrap().unwrap();
+                    (decided.outcomes[0].decision.remaining, decided.at)
+                };
+                (0..CHARGES).map(charge).collect::<Vec<_>>()
+            })
+        };
+        let crowd: Vec<_> = (0..8).map(spawn).collect();
+        crowd.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    charges.sort_by_key(|(remaining, _)| std::cmp::Reverse(*remaining));
+    assert_eq!(charges.len(), 8 * CHARGES);
+    assert!(charges.windows(2).all(|pair| pair[0].0 == pair[1].0 + 1), "every charge takes one unit");
+    assert!(charges.is_sorted_by_key(|(_, at)| *at), "no charge is dated before an earlier one");
 }
