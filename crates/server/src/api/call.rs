@@ -95,9 +95,26 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     Ok(value)
 }
 
+/// Returns what is wrong without the line and column, which mean little in a body of one line.
+fn without_place(error: &serde_json::Error) -> String {
+    let mut text = error.to_string();
+    if let Some(place) = text.rfind(" at line ") {
+        text.truncate(place);
+    }
+    text
+}
+
 fn fault(member: Option<String>, error: &serde_json::Error) -> Problem {
     match (error.classify(), member) {
-        (Category::Data, Some(member)) => Problem::of_member(member, error),
+        (Category::Data, Some(member)) => {
+            let why = without_place(error);
+            let remedy = if member == "body" {
+                "; send the body as one string, or give its keys in `keys`"
+            } else {
+                ""
+            };
+            Problem::of_member(member, format!("{why}{remedy}"))
+        }
         (Category::Data, None) => Problem::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string()),
         _ => {
             let detail = format!("the body is not JSON: {error}; send one JSON object");
