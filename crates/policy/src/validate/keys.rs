@@ -249,6 +249,7 @@ fn normalizer(node: &Node, report: &mut Report) -> Option<Normalizer> {
             let message = format!("\"{code}\" is not a region with phone numbers");
             report.add(node.place, message, "write its two capital letters, such as US or FR");
         }
+        load_phone_numbers();
         return region.map(|region| Normalizer::E164(Some(region)));
     }
     let step = node.choice("the step", &WORDS, report)?;
