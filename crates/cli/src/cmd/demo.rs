@@ -45,7 +45,8 @@ async fn demo(mut policy: Policy, listen: Option<SocketAddr>) -> Result<Exit, Fa
     lifetime::announce(setup::NAME, &policy, &addresses);
 
     let mut out = Output::stdout();
-    out.write(guide::text(&addresses, behind).as_bytes());
+    let program = std::env::args().next().unwrap_or_else(|| "tidegate".to_owned());
+    out.write(guide::text(&program, &addresses, behind).as_bytes());
     out.finish()?;
 
     let (stop, stopped) = oneshot::channel::<()>();

@@ -9,8 +9,8 @@ use super::upstream::CODE;
 /// The guide with places for the addresses and the right code.
 const TEXT: &str = include_str!("guide.txt");
 
-/// Returns the guide for a demo that listens here.
-pub(crate) fn text(addresses: &Addresses, behind: SocketAddr) -> String {
+/// Returns the guide for a demo that listens here; `program` is how the reader started it.
+pub(crate) fn text(program: &str, addresses: &Addresses, behind: SocketAddr) -> String {
     let shown = |address: Option<SocketAddr>| {
         address.map_or_else(String::new, |address| reachable(address).to_string())
     };
@@ -19,6 +19,7 @@ pub(crate) fn text(addresses: &Addresses, behind: SocketAddr) -> String {
         .replace("{health}", &shown(addresses.health))
         .replace("{behind}", &behind.to_string())
         .replace("{code}", CODE)
+        .replace("{program}", program)
 }
 
 /// Returns the address at which this machine reaches a listener: one that listens everywhere is also here.
@@ -38,7 +39,7 @@ mod tests {
     fn every_place_is_filled_in_and_curl_keeps_its_own() {
         let at = |port: u16| SocketAddr::from(([0, 0, 0, 0], port));
         let addresses = Addresses { gateway: Some(at(1)), api: Some(at(2)), health: Some(at(3)) };
-        let text = text(&addresses, at(4));
+        let text = text("target/release/tidegate", &addresses, at(4));
         for place in ["{gateway}", "{api}", "{health}", "{behind}", "{code}"] {
             assert!(!text.contains(place), "{place}");
         }
