@@ -30,7 +30,7 @@ mod policy;
 mod verdict;
 
 pub use limit::{Disclosure, Limit, OnStoreFailure};
-pub use limiter::{BuildError, Limiter, Options, UnknownLimit};
+pub use limiter::{BuildError, CheckOptions, Limiter, UnknownLimit};
 pub use tidegate_algorithms::{Anchor, Answer, Decision, Quota, QuotaError, Rate, Retry, Span, Timestamp};
 #[cfg(feature = "policy")]
 pub use tidegate_policy as policy_file;

@@ -11,7 +11,7 @@ use tidegate_algorithms::Quota;
 #[derive(Clone, PartialEq, Eq)]
 pub struct Limit {
     name: Arc<str>,
-    says: Arc<str>,
+    words: Arc<str>,
     quota: Quota,
     cost: u32,
     shadow: bool,
@@ -25,7 +25,7 @@ impl Limit {
     pub fn new(name: impl Into<Arc<str>>, quota: Quota) -> Self {
         Self {
             name: name.into(),
-            says: Arc::from(""),
+            words: Arc::from(""),
             quota,
             cost: 1,
             shadow: false,
@@ -36,35 +36,35 @@ impl Limit {
 
     /// Says the limit in words.
     #[must_use]
-    pub fn says(mut self, words: impl Into<Arc<str>>) -> Self {
-        self.says = words.into();
+    pub fn with_words(mut self, words: impl Into<Arc<str>>) -> Self {
+        self.words = words.into();
         self
     }
 
     /// Counts `units` for each request; zero looks without taking.
     #[must_use]
-    pub fn cost(mut self, units: u32) -> Self {
+    pub fn with_cost(mut self, units: u32) -> Self {
         self.cost = units;
         self
     }
 
     /// Evaluates and charges the limit without ever refusing.
     #[must_use]
-    pub fn shadow(mut self, shadow: bool) -> Self {
+    pub fn with_shadow(mut self, shadow: bool) -> Self {
         self.shadow = shadow;
         self
     }
 
     /// Chooses what a client is told.
     #[must_use]
-    pub fn disclosing(mut self, disclosure: Disclosure) -> Self {
+    pub fn with_disclosure(mut self, disclosure: Disclosure) -> Self {
         self.disclosure = disclosure;
         self
     }
 
     /// Chooses what happens when the store does not answer.
     #[must_use]
-    pub fn on_store_failure(mut self, choice: OnStoreFailure) -> Self {
+    pub fn with_store_failure(mut self, choice: OnStoreFailure) -> Self {
         self.on_store_failure = choice;
         self
     }
@@ -76,7 +76,7 @@ impl Limit {
 
     /// Returns the limit in words; empty when nobody said them.
     pub fn words(&self) -> &str {
-        &self.says
+        &self.words
     }
 
     /// Returns the algorithm with its numbers.
@@ -85,7 +85,7 @@ impl Limit {
     }
 
     /// Returns the units a request takes unless the caller says otherwise.
-    pub fn units(&self) -> u32 {
+    pub fn cost(&self) -> u32 {
         self.cost
     }
 

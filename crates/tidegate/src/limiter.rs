@@ -38,7 +38,7 @@ pub(crate) struct Registered {
 
 /// How a check is made.
 #[derive(Debug, Clone, Copy)]
-pub struct Options {
+pub struct CheckOptions {
     /// The instant of the check; `None` for the store's clock. Tests and simulations pass one.
     pub at: Option<Timestamp>,
     /// The longest delay the caller can hold a request for a leaky bucket.
@@ -49,7 +49,7 @@ pub struct Options {
     pub peek: bool,
 }
 
-impl Default for Options {
+impl Default for CheckOptions {
     fn default() -> Self {
         Self { at: None, max_delay: Span::MAX, cost: None, peek: false }
     }
@@ -73,7 +73,15 @@ impl fmt::Display for BuildError {
     }
 }
 
-impl std::error::Error for BuildError {}
+impl std::error::Error for BuildError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Duplicate(_) => None,
+            // Its words are this error's words.
+            Self::Store(error) => error.source(),
+        }
+    }
+}
 
 /// A check of a limit the limiter does not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,7 +130,7 @@ impl Limiter {
     /// # Errors
     /// When no limit has this name.
     pub async fn check_key(&self, limit: &str, key: impl AsRef<[u8]>) -> Result<Verdict, UnknownLimit> {
-        self.check_keys([(limit, key)], Options::default()).await
+        self.check_keys([(limit, key)], CheckOptions::default()).await
     }
 
     /// Checks several limits at once, each on its key: all are charged or none is.
@@ -132,14 +140,14 @@ impl Limiter {
     pub async fn check_keys<'k, K: AsRef<[u8]>>(
         &self,
         keys: impl IntoIterator<Item = (&'k str, K)>,
-        options: Options,
+        options: CheckOptions,
     ) -> Result<Verdict, UnknownLimit> {
         let mut plan = Plan::default();
         for (name, key) in keys {
             let found = self.inner.by_name.get(name).copied();
             let index = found.ok_or_else(|| UnknownLimit(name.to_owned()))?;
-            let units = self.inner.limits.get(index).map_or(1, |registered| registered.limit.units());
-            plan.push(index, options.cost.unwrap_or(units), |out| {
+            let cost = self.inner.limits.get(index).map_or(1, |registered| registered.limit.cost());
+            plan.push(index, options.cost.unwrap_or(cost), |out| {
                 out.extend_from_slice(key.as_ref());
                 Ok::<bool, UnknownLimit>(true)
             })?;
@@ -212,14 +220,14 @@ impl Inner {
     }
 
     /// Asks the store for a plan's decisions and combines them.
-    pub(crate) async fn run(&self, plan: &Plan, options: Options) -> Verdict {
+    pub(crate) async fn run(&self, plan: &Plan, options: CheckOptions) -> Verdict {
         let mut verdict = self.ask(plan, options).await;
         let skipped = plan.skipped().iter().filter_map(|index| self.limits.get(*index));
         verdict.skipped.extend(skipped.map(|registered| registered.limit.clone()));
         verdict
     }
 
-    async fn ask(&self, plan: &Plan, options: Options) -> Verdict {
+    async fn ask(&self, plan: &Plan, options: CheckOptions) -> Verdict {
         if plan.is_empty() {
             return Verdict::without_decisions(Ruling::Allow { delay: Span::ZERO });
         }

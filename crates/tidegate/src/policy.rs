@@ -10,7 +10,7 @@ use tidegate_policy::{Ambiguous, Matched, Policy, Presence, ReadyKeys, Request, 
 use tidegate_store::{MemoryOptions, MemoryStore, Store};
 
 use crate::limit::{Disclosure, Limit, OnStoreFailure};
-use crate::limiter::{BuildError, Inner, Limiter, Options};
+use crate::limiter::{BuildError, CheckOptions, Inner, Limiter};
 use crate::plan::Plan;
 use crate::verdict::{BadKey, Ruling, Verdict};
 
@@ -74,12 +74,12 @@ impl Limiter {
     ///
     /// Without a policy nothing applies, and the request passes.
     pub async fn check(&self, request: &Request<'_>) -> Verdict {
-        self.check_with(request, None, Options::default()).await
+        self.check_with(request, None, CheckOptions::default()).await
     }
 
     /// Checks a request at an instant of the caller's.
     pub async fn check_at(&self, request: &Request<'_>, at: Timestamp) -> Verdict {
-        self.check_with(request, None, Options { at: Some(at), ..Options::default() }).await
+        self.check_with(request, None, CheckOptions { at: Some(at), ..CheckOptions::default() }).await
     }
 
     /// Checks a request some or all of whose keys are given ready-made.
@@ -87,7 +87,7 @@ impl Limiter {
         &self,
         request: &Request<'_>,
         ready: Option<&ReadyKeys>,
-        options: Options,
+        options: CheckOptions,
     ) -> Verdict {
         let mut plan = Plan::default();
         if let Some(compiled) = &self.inner.policy
@@ -118,7 +118,7 @@ impl Compiled {
         &self,
         request: &Request<'_>,
         ready: Option<&ReadyKeys>,
-        options: Options,
+        options: CheckOptions,
         plan: &mut Plan,
     ) -> Result<(), BadKey> {
         let seen = match ready {
@@ -143,7 +143,12 @@ impl Compiled {
     }
 
     /// Plans one rule's limits and returns whether an enforced one is among them.
-    fn plan_rule(&self, matched: &Matched<'_>, options: Options, plan: &mut Plan) -> Result<bool, BadKey> {
+    fn plan_rule(
+        &self,
+        matched: &Matched<'_>,
+        options: CheckOptions,
+        plan: &mut Plan,
+    ) -> Result<bool, BadKey> {
         let rule = matched.index.unwrap_or(self.policy.rules.len());
         let first = self.first.get(rule).copied().unwrap_or_default();
         let mut enforced = false;
@@ -209,11 +214,11 @@ fn built(rule: &file::Rule, limit: &file::Limit) -> Limit {
         file::OnStoreFailure::Deny | file::OnStoreFailure::Local => OnStoreFailure::Deny,
     };
     Limit::new(limit.name.as_str(), limit.quota)
-        .says(limit.says.as_str())
-        .cost(limit.cost)
-        .shadow(limit.mode == file::Mode::Shadow)
-        .disclosing(disclosure)
-        .on_store_failure(choice)
+        .with_words(limit.says.as_str())
+        .with_cost(limit.cost)
+        .with_shadow(limit.mode == file::Mode::Shadow)
+        .with_disclosure(disclosure)
+        .with_store_failure(choice)
 }
 
 impl Warned {

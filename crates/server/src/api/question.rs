@@ -10,7 +10,7 @@ use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use tidegate::policy_file::{self, ReadyKeys};
-use tidegate::{Options, Span};
+use tidegate::{CheckOptions, Span};
 
 use super::check::{CheckCall, KeyNames};
 use super::fields::{Members, OneOrMore, Whole};
@@ -40,7 +40,7 @@ pub(super) struct Question {
     headers: HeaderMap,
     body: Option<Vec<u8>>,
     pub(super) keys: ReadyKeys,
-    pub(super) options: Options,
+    pub(super) options: CheckOptions,
 }
 
 impl Question {
@@ -72,11 +72,11 @@ impl CheckCall {
             headers: headers(&self.headers.unwrap_or_default())?,
             body: body(self.body, self.body_base64)?,
             keys: keys(self.keys.unwrap_or_default(), known)?,
-            options: Options {
+            options: CheckOptions {
                 cost: self.cost.map(cost).transpose()?,
                 peek: self.peek.unwrap_or_default(),
                 max_delay: delay(self.max_delay_ms.unwrap_or_default())?,
-                ..Options::default()
+                ..CheckOptions::default()
             },
         })
     }

@@ -1,7 +1,7 @@
 //! What the project promises first, on the virtual clock, by the example policy that the demonstration serves.
 
 use tidegate::policy_file;
-use tidegate::{Answer, Limiter, Options, Retry, Span};
+use tidegate::{Answer, CheckOptions, Limiter, Retry, Span};
 
 use crate::world::{Ask, after_ms, by};
 
@@ -66,7 +66,8 @@ rules:
         verdict.explain().starts_with("refused by report/even: 0 of 11 left, again in 200 ms"),
         "{verdict}"
     );
-    let impatient = Options { at: Some(after_ms(1_000)), max_delay: Span::ZERO, ..Options::default() };
+    let impatient =
+        CheckOptions { at: Some(after_ms(1_000)), max_delay: Span::ZERO, ..CheckOptions::default() };
     let verdict = limiter.check_with(&report.as_seen(), None, impatient).await;
     let why = "it would have to wait longer than its caller can, 5 of 11 places are left, again in 1.200 s";
     assert!(verdict.explain().contains(why), "{verdict}");

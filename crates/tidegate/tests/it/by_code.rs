@@ -1,6 +1,6 @@
 //! Limits built in code, without a policy.
 
-use tidegate::{Anchor, BuildError, Limit, Limiter, Options, Quota, Rate, Retry, Ruling, Span};
+use tidegate::{Anchor, BuildError, CheckOptions, Limit, Limiter, Quota, Rate, Retry, Ruling, Span};
 
 use crate::world::{after_ms, start};
 
@@ -8,8 +8,8 @@ fn bucket(capacity: u64, secs: u64) -> Quota {
     Quota::token_bucket(capacity, Rate::new(1, Span::from_secs(secs)).unwrap()).unwrap()
 }
 
-fn at(millis: u64) -> Options {
-    Options { at: Some(after_ms(millis)), ..Options::default() }
+fn at(millis: u64) -> CheckOptions {
+    CheckOptions { at: Some(after_ms(millis)), ..CheckOptions::default() }
 }
 
 #[tokio::test]
@@ -23,7 +23,7 @@ async fn a_request_that_one_limit_refuses_has_used_up_nothing_of_the_others() {
         refused += u32::from(!verdict.is_allowed());
     }
     assert_eq!(refused, 8);
-    let peek = Options { peek: true, ..at(0) };
+    let peek = CheckOptions { peek: true, ..at(0) };
     let left = limiter.check_keys([("wide", "k")], peek).await.unwrap();
     assert_eq!(left.decisions()[0].decision.remaining, 98);
 }
@@ -55,22 +55,22 @@ async fn the_tightest_limit_decides_an_allowed_request() {
 
 #[tokio::test]
 async fn a_cost_above_the_capacity_is_refused_for_ever_and_takes_nothing() {
-    let limiter = Limiter::in_memory([Limit::new("a", bucket(4, 1)).says("Four at once.")]).unwrap();
-    let five = Options { cost: Some(5), ..at(0) };
+    let limiter = Limiter::in_memory([Limit::new("a", bucket(4, 1)).with_words("Four at once.")]).unwrap();
+    let five = CheckOptions { cost: Some(5), ..at(0) };
     let verdict = limiter.check_keys([("a", "k")], five).await.unwrap();
     assert_eq!(verdict.ruling(), &Ruling::Refuse { retry: Retry::Never });
     assert_eq!(
         verdict.explain(),
         "refused by a: 4 of 4 left, never at this cost (\u{201c}Four at once.\u{201d})"
     );
-    let four = Options { cost: Some(4), ..at(0) };
+    let four = CheckOptions { cost: Some(4), ..at(0) };
     assert!(limiter.check_keys([("a", "k")], four).await.unwrap().is_allowed());
 }
 
 #[tokio::test]
 async fn a_shadow_limit_is_counted_and_never_blocks() {
     let limiter = Limiter::in_memory([
-        Limit::new("seen", bucket(1, 60)).shadow(true),
+        Limit::new("seen", bucket(1, 60)).with_shadow(true),
         Limit::new("held", bucket(5, 60)),
     ])
     .unwrap();
@@ -89,7 +89,7 @@ async fn a_receipt_gives_back_once_what_was_charged() {
     let receipt = verdict.take_receipt();
     assert!(verdict.take_receipt().is_empty());
     limiter.refund_at(receipt, Some(start())).await.unwrap();
-    let peek = Options { peek: true, ..at(0) };
+    let peek = CheckOptions { peek: true, ..at(0) };
     let left = limiter.check_keys([("a", "k")], peek).await.unwrap();
     assert_eq!(left.decisions()[0].decision.remaining, 2);
 }

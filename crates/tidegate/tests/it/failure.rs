@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tidegate::{
-    Limit, Limiter, MemoryOptions, MemoryStore, OnStoreFailure, Options, Quota, Rate, Ruling, Span,
+    CheckOptions, Limit, Limiter, MemoryOptions, MemoryStore, OnStoreFailure, Quota, Rate, Ruling, Span,
 };
 use tidegate_store::StoreError;
 use tidegate_store::faulty::Faulty;
@@ -12,7 +12,7 @@ use crate::world::start;
 
 fn limit(name: &str, choice: OnStoreFailure) -> Limit {
     let quota = Quota::token_bucket(1, Rate::new(1, Span::from_secs(60)).unwrap()).unwrap();
-    Limit::new(name, quota).on_store_failure(choice)
+    Limit::new(name, quota).with_store_failure(choice)
 }
 
 fn over_a_faulty_store(limits: impl IntoIterator<Item = Limit>) -> (Arc<Faulty<MemoryStore>>, Limiter) {
@@ -26,7 +26,7 @@ async fn a_limit_that_denies_outweighs_those_that_allow() {
     let (store, limiter) =
         over_a_faulty_store([limit("open", OnStoreFailure::Allow), limit("closed", OnStoreFailure::Deny)]);
     store.fail(StoreError::unavailable("pulled the plug"));
-    let options = Options { at: Some(start()), ..Options::default() };
+    let options = CheckOptions { at: Some(start()), ..CheckOptions::default() };
     let open = limiter.check_keys([("open", "k")], options).await.unwrap();
     assert_eq!(open.ruling(), &Ruling::Uncounted);
     assert!(open.is_allowed());
@@ -39,7 +39,7 @@ async fn a_limit_that_denies_outweighs_those_that_allow() {
 
 #[tokio::test]
 async fn a_shadow_limit_denies_nothing_when_its_store_is_gone() {
-    let (store, limiter) = over_a_faulty_store([limit("seen", OnStoreFailure::Deny).shadow(true)]);
+    let (store, limiter) = over_a_faulty_store([limit("seen", OnStoreFailure::Deny).with_shadow(true)]);
     store.fail(StoreError::timeout("too slow"));
     let verdict = limiter.check_key("seen", "k").await.unwrap();
     assert_eq!(verdict.ruling(), &Ruling::Uncounted);

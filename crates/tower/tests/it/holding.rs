@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use http::HeaderMap;
-use tidegate::{Limiter, Options};
+use tidegate::{CheckOptions, Limiter};
 use tokio::time::Instant;
 
 use crate::world::{anybody, by, get, one_limit, send};
@@ -57,7 +57,7 @@ async fn who_gives_up_waiting_gives_the_tail_of_the_queue_back() {
 /// Returns the places left, without taking one.
 async fn left(limiter: &Limiter) -> u32 {
     let headers = HeaderMap::new();
-    let peek = Options { peek: true, ..Options::default() };
+    let peek = CheckOptions { peek: true, ..CheckOptions::default() };
     limiter.check_with(&anybody(&headers), None, peek).await.decisions()[0].decision.remaining
 }
 
