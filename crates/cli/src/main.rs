@@ -7,6 +7,7 @@
 mod args;
 mod cmd;
 mod demo;
+mod descriptors;
 mod exit;
 mod input;
 mod lifetime;

@@ -4,6 +4,7 @@ use tidegate_policy::Policy;
 use tidegate_server::app::App;
 
 use crate::args::{Level, ServeArgs};
+use crate::descriptors;
 use crate::exit::{Exit, Failure};
 use crate::input::Unusable;
 use crate::lifetime::{self, Signals};
@@ -22,8 +23,9 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
     lifetime::block_on(serve(args.policy.name(), policy))
 }
 
-async fn serve(file: String, policy: Policy) -> Result<Exit, Failure> {
+async fn serve(file: String, mut policy: Policy) -> Result<Exit, Failure> {
     tracing::info!(version = env!("CARGO_PKG_VERSION"), "tidegate starts");
+    descriptors::fit(&mut policy);
     let signals = Signals::new()?;
     let app = App::bind(policy.clone()).await?;
     let addresses = app.addresses().map_err(|error| Failure::failed(format!("cannot listen: {error}")))?;

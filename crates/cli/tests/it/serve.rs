@@ -1,8 +1,10 @@
 //! `tidegate serve`: from the start to a drained end.
 
-use std::net::TcpListener;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
+use std::process::Command;
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -52,7 +54,7 @@ fn a_request_under_way_is_answered_after_sigterm() {
     let answer = waiting.answer();
     assert_eq!((answer.status, answer.body.as_str()), (200, "finished"));
     assert_eq!(served.end().code(), Some(0), "{:#?}", served.logged);
-    assert!(std::net::TcpStream::connect(gateway).is_err(), "the port is free again");
+    assert!(TcpStream::connect(gateway).is_err(), "the port is free again");
 }
 
 #[test]
@@ -107,6 +109,28 @@ fn requests_past_the_drain_timeout_are_cut_counted_and_in_the_exit_code() {
     assert_eq!((&cut["face"], &cut["requests"]), (&"gateway".into(), &1.into()), "{cut}");
     assert_eq!(served.end().code(), Some(1));
     drop(waiting);
+}
+
+/// Guards against clients that hold the last descriptor: none would be left for the upstream, and every request a 502.
+#[test]
+fn idle_connections_leave_descriptors_for_the_upstream() {
+    let (folder, upstream) = (Folder::new("descriptors"), Upstream::start());
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -n 64; exec \"$0\" serve --log json \"$1\""]);
+    command.arg(env!("CARGO_BIN_EXE_tidegate")).arg(folder.file("policy.yaml", policy(&upstream)));
+    let mut served = Running::start(command);
+    let warned: serde_json::Value = serde_json::from_str(&served.log("too few file descriptors")).unwrap();
+    assert_eq!((&warned["limit"], &warned["taken"]), (&64.into(), &16.into()), "{warned}");
+    let gateway = served.address("gateway");
+
+    let mut first = TcpStream::connect(gateway).unwrap();
+    let idle: Vec<_> = (0..64).map(|_| TcpStream::connect(gateway).unwrap()).collect();
+    upstream.release();
+    first.write_all(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    first.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    drop(idle);
 }
 
 #[test]
