@@ -83,9 +83,10 @@ pub struct TemplateValues<'a> {
 }
 
 impl Template {
-    /// Returns the text with its places filled in as they are.
+    /// Returns the text with its places filled in as they are, without the spaces at its ends that an empty place
+    /// leaves.
     pub fn render(&self, values: &TemplateValues<'_>) -> String {
-        self.fill(values, String::push_str)
+        self.fill(values, String::push_str).trim_matches(' ').to_owned()
     }
 
     /// Returns the text with its places filled in, escaped to stand inside a JSON string.
@@ -175,6 +176,9 @@ mod tests {
         assert_eq!(parsed, serde_json::json!({"wait": 10, "why": VALUES.says, "of": {"verify/a": "verify"}}));
         assert_eq!(read("{says}{ x }{}{").render(&VALUES), format!("{}{{ x }}{{}}{{", VALUES.says));
         assert_eq!(read("{retry_after}").render(&TemplateValues::default()), "");
+        let hidden =
+            read("{says} Wait  {retry_after} s. {limit}\n{rule} ").render(&TemplateValues::default());
+        assert_eq!(hidden, "Wait   s. \n", "only spaces at the ends go");
         assert_eq!(Template::read("a {wait} b"), Err("wait".to_owned()));
     }
 }

@@ -67,13 +67,32 @@ pub use problem::{Place, Problem, Problems};
 pub use request::{Ambiguous, Facts, Matched, ReadyKeys, Request, Seen};
 pub use rule::{Class, ClientSees, Limit, OnMissingKey, OnStoreFailure, Rule};
 
-/// Reads a policy file; `file_name` only stands in its problems.
+/// Reads a policy file for a process of its own; `file_name` only stands in its problems.
+///
+/// It has to have a face (`gateway`, `api` or `health`), since nobody could ask it otherwise. A library that asks its
+/// own limiter reads with [`parse_embedded`].
 ///
 /// # Errors
 /// With everything that is wrong, each with its place.
 pub fn parse(file_name: &str, text: &str) -> Result<Policy, Problems> {
+    read(file_name, text, true)
+}
+
+/// Reads a policy file for a program that holds the limiter itself, so that the file may have no face; all else is as
+/// in [`parse`].
+///
+/// Faces that are there are read and checked, and it is for the caller to serve them or not.
+///
+/// # Errors
+/// With everything that is wrong, each with its place.
+pub fn parse_embedded(file_name: &str, text: &str) -> Result<Policy, Problems> {
+    read(file_name, text, false)
+}
+
+fn read(file_name: &str, text: &str, needs_face: bool) -> Result<Policy, Problems> {
     let mut report = file::Report::default();
-    let policy = file::load(text, &mut report).and_then(|root| validate::policy(&root, &mut report));
+    let root = file::load(text, &mut report);
+    let policy = root.and_then(|root| validate::policy(&root, needs_face, &mut report));
     match policy {
         Some(policy) if report.is_empty() => Ok(policy),
         _ => Err(report.into_problems(file_name)),

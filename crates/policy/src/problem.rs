@@ -47,7 +47,7 @@ impl fmt::Display for Problem {
 const MOST: usize = 100;
 
 /// Everything that is wrong with a policy file, in the order of the file; never empty.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Problems {
     file: String,
     list: Vec<Problem>,
@@ -97,6 +97,13 @@ impl fmt::Display for Problems {
             write!(f, "{}:{}: {problem}", self.file, problem.place)?;
         }
         Ok(())
+    }
+}
+
+impl fmt::Debug for Problems {
+    /// Writes the same lines: this is what a `main` that returns problems prints.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

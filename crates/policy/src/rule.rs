@@ -44,6 +44,9 @@ pub struct Limit {
     pub key: Key,
     /// The algorithm with its numbers.
     pub quota: Quota,
+    /// The numbers as the file writes them, to stand beside the words: `capacity 4, refill 1 per 10s`. The quota
+    /// holds them reduced. An anchor that is not said is added, since it makes a difference.
+    pub numbers: String,
     /// How many units a request takes; at least 1.
     pub cost: u32,
     /// Whether refusals of this limit are carried out: [`Mode::Shadow`] when the limit, its rule or the file

@@ -10,6 +10,14 @@ pub(crate) struct Fields<'n> {
     place: Place,
     entries: &'n [Entry],
     known: Vec<&'static str>,
+    lacks: Vec<Lack>,
+}
+
+/// A member that has to be there and is not: any of `keys` would have done.
+struct Lack {
+    keys: Vec<&'static str>,
+    message: String,
+    remedy: String,
 }
 
 impl<'n> Fields<'n> {
@@ -21,7 +29,7 @@ impl<'n> Fields<'n> {
             report.add(node.place, message, "write members, `name: value`");
             return None;
         };
-        Some(Self { what, place: node.place, entries, known: Vec::new() })
+        Some(Self { what, place: node.place, entries, known: Vec::new(), lacks: Vec::new() })
     }
 
     /// Returns where the mapping begins.
@@ -57,22 +65,36 @@ impl<'n> Fields<'n> {
         self.entries.iter().find(|entry| entry.key == key).map_or(self.place, |entry| entry.value.place)
     }
 
+    /// Returns a member's text as it is written, without knowing the member.
+    pub(crate) fn written(&self, key: &str) -> Option<&'n str> {
+        self.entries.iter().find(|entry| entry.key == key)?.value.scalar()
+    }
+
     /// Returns a member that has to be there; its absence is reported with an example.
-    pub(crate) fn need(&mut self, key: &'static str, example: &str, report: &mut Report) -> Option<&'n Node> {
+    pub(crate) fn need(&mut self, key: &'static str, example: &str) -> Option<&'n Node> {
         let found = self.get(key);
         if found.is_none() {
-            report.add(
-                self.place,
-                format!("{} has no `{key}`", self.what),
-                format!("write `{key}: {example}`"),
-            );
+            let message = format!("{} has no `{key}`", self.what);
+            self.lack(&[key], message, format!("write `{key}: {example}`"));
         }
         found
     }
 
-    /// Ends the reading: reports every member that was not asked for. `later` are words of the language that
-    /// this version does not know yet.
+    /// Notes that none of some members is there. It is reported at the end, unless one of them turns out to be there
+    /// with a slip in its name, which is then the one thing to say.
+    pub(crate) fn lack(
+        &mut self,
+        keys: &[&'static str],
+        message: impl Into<String>,
+        remedy: impl Into<String>,
+    ) {
+        self.lacks.push(Lack { keys: keys.to_vec(), message: message.into(), remedy: remedy.into() });
+    }
+
+    /// Ends the reading: reports every member that was not asked for, and what is lacking. `later` are words of the
+    /// language that this version does not know yet.
     pub(crate) fn finish(self, later: &[&str], report: &mut Report) {
+        let mut slips = Vec::new();
         for entry in self.entries.iter().filter(|entry| !self.known.contains(&entry.key.as_str())) {
             let key = entry.key.as_str();
             if key == "<<" {
@@ -84,7 +106,10 @@ impl<'n> Fields<'n> {
                 continue;
             }
             let remedy = match nearest(key, self.known.iter().copied()) {
-                Some(known) => format!("did you mean \"{known}\"?"),
+                Some(known) => {
+                    slips.push(known);
+                    format!("did you mean \"{known}\"?")
+                }
                 // A comma ends a text inside braces, and what follows looks like a key without a value.
                 None if key.contains(' ') && entry.value.kind() == "nothing" => {
                     "if it belongs to the text before it, put that text in double quotes".to_owned()
@@ -92,6 +117,9 @@ impl<'n> Fields<'n> {
                 None => format!("it knows {}", self.known.join(", ")),
             };
             report.add(entry.place, format!("unknown key \"{key}\" in {}", self.what), remedy);
+        }
+        for lack in self.lacks.into_iter().filter(|lack| !lack.keys.iter().any(|key| slips.contains(key))) {
+            report.add(self.place, lack.message, lack.remedy);
         }
     }
 }

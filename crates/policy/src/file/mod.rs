@@ -53,6 +53,12 @@ impl Node {
         }
     }
 
+    /// Returns a member's value; `None` when it is not there, or this is no mapping.
+    pub(crate) fn member(&self, key: &str) -> Option<&Self> {
+        let Value::Map(entries) = &self.value else { return None };
+        entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value)
+    }
+
     /// Returns the text of a scalar that is not null.
     pub(crate) fn scalar(&self) -> Option<&str> {
         match &self.value {

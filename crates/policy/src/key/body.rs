@@ -7,6 +7,8 @@
 use super::source::Unread;
 use crate::request::Request;
 
+const FORM: &str = "application/x-www-form-urlencoded";
+
 /// Returns the text of a JSON body, `None` when there is no body.
 pub(super) fn json<'a>(request: &Request<'a>) -> Result<Option<&'a str>, Unread> {
     let Some(body) = plain_body(request)? else { return Ok(None) };
@@ -15,9 +17,7 @@ pub(super) fn json<'a>(request: &Request<'a>) -> Result<Option<&'a str>, Unread>
             || kind.get(kind.len().saturating_sub(5)..).is_some_and(|end| end.eq_ignore_ascii_case("+json"))
     };
     match kind(request)? {
-        Some(kind) if !is_json(kind) => {
-            Err(Unread::OtherBody("is in a JSON body, and this body is not JSON"))
-        }
+        Some(kind) if !is_json(kind) => Err(Unread::OtherBody(not_json(kind))),
         _ => text(body).map(Some),
     }
 }
@@ -26,9 +26,55 @@ pub(super) fn json<'a>(request: &Request<'a>) -> Result<Option<&'a str>, Unread>
 pub(super) fn form<'a>(request: &Request<'a>) -> Result<Option<&'a str>, Unread> {
     let Some(body) = plain_body(request)? else { return Ok(None) };
     match kind(request)? {
-        Some(kind) if kind.eq_ignore_ascii_case("application/x-www-form-urlencoded") => text(body).map(Some),
-        _ => Err(Unread::OtherBody("is in a form body, and this body is not an urlencoded form")),
+        Some(kind) if kind.eq_ignore_ascii_case(FORM) => text(body).map(Some),
+        kind => Err(Unread::OtherBody(not_form(kind))),
     }
+}
+
+/// The end of a sentence about a body of another content type. What a client sent is named only where it is known,
+/// so that no text of its own comes back.
+macro_rules! other_type {
+    ($body:literal, $sent:literal, $send:literal) => {
+        concat!(
+            "is read from a ",
+            $body,
+            " body, and the content type is ",
+            $sent,
+            "; send `Content-Type: ",
+            $send,
+            "`"
+        )
+    };
+}
+
+/// Says what a content type other than JSON's is; the first is what many clients send when nobody says.
+fn not_json(kind: &str) -> &'static str {
+    const SEND: [(&str, &str); 3] = [
+        (FORM, other_type!("JSON", "application/x-www-form-urlencoded", "application/json")),
+        ("multipart/form-data", other_type!("JSON", "multipart/form-data", "application/json")),
+        ("text/plain", other_type!("JSON", "text/plain", "application/json")),
+    ];
+    named(&SEND, kind).unwrap_or(other_type!("JSON", "another", "application/json"))
+}
+
+/// Says what a content type other than a form's is.
+fn not_form(kind: Option<&str>) -> &'static str {
+    const SEND: [(&str, &str); 3] = [
+        ("application/json", other_type!("form", "application/json", "application/x-www-form-urlencoded")),
+        (
+            "multipart/form-data",
+            other_type!("form", "multipart/form-data", "application/x-www-form-urlencoded"),
+        ),
+        ("text/plain", other_type!("form", "text/plain", "application/x-www-form-urlencoded")),
+    ];
+    let Some(kind) = kind else {
+        return other_type!("form", "not said", "application/x-www-form-urlencoded");
+    };
+    named(&SEND, kind).unwrap_or(other_type!("form", "another", "application/x-www-form-urlencoded"))
+}
+
+fn named(known: &[(&str, &'static str)], kind: &str) -> Option<&'static str> {
+    known.iter().find(|(known, _)| known.eq_ignore_ascii_case(kind)).map(|(_, words)| *words)
 }
 
 fn text(body: &[u8]) -> Result<&str, Unread> {

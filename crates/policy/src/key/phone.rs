@@ -180,3 +180,6 @@ fn runs_on(national: &str, countries: &[&Metadata], lengths: &Lengths) -> bool {
         && shorter().any(|prefix| is_one(prefix, &[Type::Mobile]))
         && !is_one(national, &REACHED)
 }
+
+#[cfg(test)]
+mod tests;

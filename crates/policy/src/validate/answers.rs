@@ -57,7 +57,7 @@ fn style(node: &Node, report: &mut Report) -> Style {
     }
     if matches!(node.value, Value::Map(_)) {
         let Some(mut fields) = Fields::open(node, "headers", report) else { return Style::Unread };
-        let unit = fields.need("x-ratelimit", "delta", report);
+        let unit = fields.need("x-ratelimit", "delta");
         let unit = unit.and_then(|node| node.choice("x-ratelimit", &RESETS, report));
         fields.finish(&[], report);
         return unit.map_or(Style::Unread, |unit| Style::One(HeaderStyle::XRateLimit(unit)));
@@ -78,8 +78,8 @@ fn read_problem(node: &Node, report: &mut Report) -> Option<ProblemTemplate> {
     let content_type = fields.get("content_type");
     let body = fields.get("body");
     if content_type.is_some() || body.is_some() {
-        let content_type = fields.need("content_type", "application/json", report);
-        let body = fields.need("body", "'{\"error\": \"slow down\"}'", report);
+        let content_type = fields.need("content_type", "application/json");
+        let body = fields.need("body", "'{\"error\": \"slow down\"}'");
         for own in ["type", "title", "detail", "members"] {
             if let Some(entry) = fields.entry(own) {
                 report.add(

@@ -32,11 +32,12 @@ pub(super) struct Faces {
     pub(super) proxy_protocol: Option<Place>,
 }
 
-pub(super) fn read(top: &mut Fields<'_>, report: &mut Report) -> Faces {
+/// Reads the faces; whether there has to be one depends on who reads the file.
+pub(super) fn read(top: &mut Fields<'_>, needs_face: bool, report: &mut Report) -> Faces {
     let nodes = [top.get("gateway"), top.get("api"), top.get("health")];
-    if nodes.iter().all(Option::is_none) {
+    if needs_face && nodes.iter().all(Option::is_none) {
         let remedy = "write at least one of gateway, api, health";
-        report.add(top.place(), "the policy has no face, so nobody could ask it", remedy);
+        top.lack(&["gateway", "api", "health"], "the policy has no face, so nobody could ask it", remedy);
     }
     let [gateway_node, api_node, health_node] = nodes;
     let mut listens = Vec::new();
@@ -77,7 +78,7 @@ fn listen(
     listens: &mut Vec<Listen>,
     report: &mut Report,
 ) -> Option<SocketAddr> {
-    let node = fields.need("listen", "127.0.0.1:8080", report)?;
+    let node = fields.need("listen", "127.0.0.1:8080")?;
     let given = node.scalar().unwrap_or_default();
     let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let address =
@@ -98,7 +99,7 @@ fn listen(
 fn gateway(node: &Node, listens: &mut Vec<Listen>, report: &mut Report) -> Option<Gateway> {
     let mut fields = Fields::open(node, "gateway", report)?;
     let listen = listen(&mut fields, "gateway", listens, report);
-    let upstream = fields.need("upstream", "http://127.0.0.1:3000", report);
+    let upstream = fields.need("upstream", "http://127.0.0.1:3000");
     let upstream = upstream.and_then(|node| read_upstream(node, report));
     let tls = fields.get("tls").and_then(|node| tls(node, report));
     let mut flag = |key| fields.get(key).and_then(|node| node.boolean(key, report)).unwrap_or(false);
@@ -162,9 +163,9 @@ fn read_upstream(node: &Node, report: &mut Report) -> Option<Uri> {
 
 fn tls(node: &Node, report: &mut Report) -> Option<TlsFiles> {
     let mut fields = Fields::open(node, "tls", report)?;
-    let certificate = fields.need("certificate", "/etc/tidegate/chain.pem", report);
+    let certificate = fields.need("certificate", "/etc/tidegate/chain.pem");
     let certificate = certificate.and_then(|node| file(node, "certificate", report));
-    let key = fields.need("key", "/etc/tidegate/key.pem", report);
+    let key = fields.need("key", "/etc/tidegate/key.pem");
     let key = key.and_then(|node| file(node, "key", report));
     fields.finish(&[], report);
     Some(TlsFiles { certificate: certificate?, key: key? })

@@ -156,7 +156,7 @@ fn inline(name: Option<&str>, node: &Node, report: &mut Report) -> Option<Part> 
     }
     if found.is_empty() && !later {
         let remedy = format!("write one of {}", sources.join(", "));
-        report.add(fields.place(), "the key does not say where it is read", remedy);
+        fields.lack(&sources, "the key does not say where it is read", remedy);
     }
     fields.finish(&LATER, report);
     let (source, entry) = found.first()?;
@@ -241,7 +241,7 @@ fn normalizer(node: &Node, report: &mut Report) -> Option<Normalizer> {
     ];
     if matches!(node.value, Value::Map(_)) {
         let mut fields = Fields::open(node, "normalize", report)?;
-        let code = fields.need("e164", "US", report);
+        let code = fields.need("e164", "US");
         fields.finish(&[], report);
         let code = code?.text("e164", report)?;
         let region = region(code);

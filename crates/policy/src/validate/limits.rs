@@ -32,13 +32,11 @@ pub(super) fn read(
     report: &mut Report,
 ) -> Option<Placed> {
     let mut fields = Fields::open(node, "the limit", report)?;
-    let name =
-        fields.need("name", "per-account", report).and_then(|node| node.name("the limit's name", report));
-    let says = fields
-        .need("says", "\"Ten a minute, per client.\"", report)
-        .and_then(|node| node.text("says", report));
+    let name = fields.need("name", "per-account").and_then(|node| node.name("the limit's name", report));
+    let says =
+        fields.need("says", "\"Ten a minute, per client.\"").and_then(|node| node.text("says", report));
     let remark = fields.get("note").and_then(|node| node.text("note", report));
-    let key_node = fields.need("key", "client_ip", report);
+    let key_node = fields.need("key", "client_ip");
     let key = key_node.and_then(|node| keys.key(node, report));
     let cost = fields.get("cost").map(|node| cost(node, report));
     let own = fields.get("mode").and_then(|node| node.choice("mode", &MODES, report));
@@ -46,15 +44,17 @@ pub(super) fn read(
     let quota = quota(&mut fields, report);
     let place = fields.place();
     fields.finish(&LATER, report);
-    if let (Some(quota), Some(Some(cost))) = (&quota, cost) {
+    if let (Some((quota, _)), Some(Some(cost))) = (&quota, cost) {
         check_cost(*quota, cost, place, report);
     }
+    let (quota, numbers) = quota.unzip();
     let limit = Limit {
         name: format!("{rule}/{}", name?),
         says: says?.to_owned(),
         note: remark.map(str::to_owned),
         key: key?,
         quota: quota?,
+        numbers: numbers?,
         cost: cost.unwrap_or(Some(1))?,
         mode: if mode == Mode::Shadow { Mode::Shadow } else { own.unwrap_or(Mode::Enforce) },
         unit: unit.map(str::to_owned),
@@ -85,17 +85,20 @@ fn check_cost(quota: Quota, cost: u32, place: Place, report: &mut Report) {
     }
 }
 
-fn quota(fields: &mut Fields<'_>, report: &mut Report) -> Option<Quota> {
-    let found: Vec<(&'static str, &Entry)> =
+/// Reads the algorithm: its quota, and its numbers as written. A second one is read as well, for what is wrong in it.
+fn quota(fields: &mut Fields<'_>, report: &mut Report) -> Option<(Quota, String)> {
+    let mut found: Vec<(&'static str, &Entry)> =
         ALGORITHMS.into_iter().filter_map(|name| fields.entry(name).map(|entry| (name, entry))).collect();
+    found.sort_by_key(|(_, entry)| entry.place);
+    let mut read: Vec<_> = found.iter().map(|(name, entry)| algorithm(name, &entry.value, report)).collect();
     match found.as_slice() {
         [] if fields.has("lockout") || fields.has("plans") || fields.has("plan") => None,
         [] => {
             let remedy = format!("write one of {}", ALGORITHMS.join(", "));
-            report.add(fields.place(), "the limit has no algorithm", remedy);
+            fields.lack(&ALGORITHMS, "the limit has no algorithm", remedy);
             None
         }
-        [(name, entry)] => algorithm(name, &entry.value, report),
+        [_] => read.pop().flatten(),
         [_, (name, entry), ..] => {
             report.add(
                 entry.place,
@@ -107,7 +110,7 @@ fn quota(fields: &mut Fields<'_>, report: &mut Report) -> Option<Quota> {
     }
 }
 
-fn algorithm(name: &'static str, node: &Node, report: &mut Report) -> Option<Quota> {
+fn algorithm(name: &'static str, node: &Node, report: &mut Report) -> Option<(Quota, String)> {
     let mut fields = Fields::open(node, name, report)?;
     let quota = match name {
         "fixed_window" => {
@@ -127,8 +130,24 @@ fn algorithm(name: &'static str, node: &Node, report: &mut Report) -> Option<Quo
             paced(&mut fields, Paced { name, units: "queue", rate: "rate" }, build, report)
         }
     };
+    let numbers = numbers(name, &fields);
     fields.finish(&[], report);
-    quota
+    Some((quota?, numbers))
+}
+
+/// Returns an algorithm's numbers as they are written.
+fn numbers(name: &str, fields: &Fields<'_>) -> String {
+    let members: &[&str] = match name {
+        "token_bucket" => &["capacity", "refill"],
+        "leaky_bucket" => &["rate", "queue"],
+        "fixed_window" => &["limit", "window", "anchor"],
+        _ => &["limit", "window"],
+    };
+    let number = |member: &&str| {
+        let unsaid = if *member == "anchor" { "clock" } else { "" };
+        format!("{member} {}", fields.written(member).unwrap_or(unsaid))
+    };
+    members.iter().map(number).collect::<Vec<_>>().join(", ")
 }
 
 /// A number that fits wherever one is needed: each number is tried beside it, so that every misfit is reported.
@@ -172,7 +191,7 @@ fn paced(
     build(units?, rate?.ok()?).ok()
 }
 
-/// Reports a number outside the domain at its field.
+/// Reports a number outside the domain at its field, as it is written.
 fn fits<T>(
     built: &Result<T, QuotaError>,
     fields: &Fields<'_>,
@@ -180,17 +199,24 @@ fn fits<T>(
     report: &mut Report,
 ) -> bool {
     if let Err(error) = built {
-        report.add(fields.place_of(field), format!("{name}: {error}"), "");
+        let written = fields.written(field).unwrap_or_default();
+        let nearest = match (error.field(), written.split_once(" per ")) {
+            ("rate", Some((_, period))) => format!("{} per {period}", error.nearest()),
+            ("period", Some((units, _))) => format!("{units} per {}", error.nearest()),
+            _ => error.nearest().to_owned(),
+        };
+        let message = format!("{name}: {field} {written} is out of range");
+        report.add(fields.place_of(field), message, format!("the nearest possible is {nearest}"));
     }
     built.is_ok()
 }
 
 fn number(fields: &mut Fields<'_>, name: &'static str, report: &mut Report) -> Option<u64> {
-    fields.need(name, "10", report)?.integer(name, report)
+    fields.need(name, "10")?.integer(name, report)
 }
 
 fn window(fields: &mut Fields<'_>, report: &mut Report) -> Option<Span> {
-    let node = fields.need("window", "1m", report)?;
+    let node = fields.need("window", "1m")?;
     if matches!(node.scalar(), Some("day" | "week" | "month")) {
         report.add(
             node.place,
@@ -222,6 +248,6 @@ fn rate(
     name: &'static str,
     report: &mut Report,
 ) -> Option<Result<Rate, QuotaError>> {
-    let (units, period) = fields.need(name, "1 per 10s", report)?.rate(name, report)?;
+    let (units, period) = fields.need(name, "1 per 10s")?.rate(name, report)?;
     Some(Rate::new(units, period))
 }

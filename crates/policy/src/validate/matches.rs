@@ -5,6 +5,9 @@ use crate::matcher::{Except, HostPattern, Matcher, Pattern, Segment};
 use crate::path;
 use crate::policy::EncodedSlash;
 
+/// The conditions of a match, of which one has to be there.
+const CONDITIONS: [&str; 3] = ["method", "path", "host"];
+
 /// Reads `match`: a mapping, or a list of them. `loose` says how the rule's class compares paths.
 pub(super) fn read(node: &Node, loose: bool, report: &mut Report) -> Vec<Matcher> {
     one_or_more(node).iter().filter_map(|item| matcher(item, loose, report)).collect()
@@ -22,9 +25,11 @@ fn matcher(node: &Node, loose: bool, report: &mut Report) -> Option<Matcher> {
     let conditions = conditions(&mut fields, report);
     let case = fields.get("case").and_then(|node| node.choice("case", &CASES, report));
     let slash = fields.get("trailing_slash").and_then(|node| node.choice("trailing_slash", &SLASHES, report));
+    if !conditions.said {
+        fields.lack(&CONDITIONS, "match says nothing", "write `path: /**` for every request");
+    }
     fields.finish(&["header", "query"], report);
     if !conditions.said {
-        report.add(node.place, "match says nothing", "write `path: /**` for every request");
         return None;
     }
     let matcher = conditions.matcher?;
@@ -35,19 +40,23 @@ fn exception(node: &Node, report: &mut Report) -> Option<Except> {
     let mut fields = Fields::open(node, "except", report)?;
     let client = fields.get("client");
     let conditions = conditions(&mut fields, report);
+    let is_empty = !conditions.said && client.is_none();
+    if is_empty {
+        let keys = [&CONDITIONS[..], &["client"]].concat();
+        let message = "except says nothing, so it would leave out everything";
+        fields.lack(&keys, message, "name a client, path, method or host");
+    }
     fields.finish(&["header", "query"], report);
-    if !conditions.said && client.is_none() {
-        report.add(
-            node.place,
-            "except says nothing, so it would leave out everything",
-            "name a client, path, method or host",
-        );
+    if is_empty {
         return None;
     }
     let items = client.map(one_or_more).unwrap_or_default();
     let clients: Vec<_> = items.iter().filter_map(|item| super::trusted::network(item, report)).collect();
-    if client.is_some() && clients.is_empty() {
+    if client.is_some() && items.is_empty() {
         report.add(node.place, "except names no client's network", "write one such as 192.0.2.0/24");
+    }
+    // With fewer networks than are written it would leave out more, or everyone.
+    if clients.len() < items.len() || (client.is_some() && items.is_empty()) {
         return None;
     }
     Some(Except { clients, matcher: conditions.matcher? })

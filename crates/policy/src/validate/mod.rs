@@ -23,10 +23,10 @@ const LATER: [&str; 4] = ["envoy", "admin", "costs", "include"];
 pub(crate) const MODES: [(Mode, &str); 2] = [(Mode::Enforce, "enforce"), (Mode::Shadow, "shadow")];
 
 /// Reads a policy; what is returned is only of use when nothing was reported.
-pub(crate) fn policy(root: &Node, report: &mut Report) -> Option<Policy> {
+pub(crate) fn policy(root: &Node, needs_face: bool, report: &mut Report) -> Option<Policy> {
     let mut top = Fields::open(root, "the policy", report)?;
     version(&mut top, report);
-    let faces = faces::read(&mut top, report);
+    let faces = faces::read(&mut top, needs_face, report);
     let store = top.get("store").and_then(|node| store(node, report));
     let trusted = trusted::read(&mut top, report);
     if let Some(place) = faces.proxy_protocol.filter(|_| trusted.networks().is_empty()) {
@@ -66,7 +66,7 @@ pub(crate) fn policy(root: &Node, report: &mut Report) -> Option<Policy> {
 
 /// The file has to say which language it is written in, so that it keeps its meaning.
 fn version(top: &mut Fields<'_>, report: &mut Report) {
-    let Some(node) = top.need("tidegate", "1", report) else { return };
+    let Some(node) = top.need("tidegate", "1") else { return };
     let Some(version) = node.integer("the version", report) else { return };
     if version != 1 {
         report.add(node.place, format!("version {version} is not known"), "this version reads `tidegate: 1`");
@@ -113,7 +113,7 @@ fn codes(node: &Node, report: &mut Report) -> Vec<Code> {
 
 fn code(name: &str, node: &Node, report: &mut Report) -> Option<Code> {
     let mut fields = Fields::open(node, format!("the code {name}"), report)?;
-    let digits = fields.need("digits", "6", report);
+    let digits = fields.need("digits", "6");
     let digits = digits.and_then(|node| node.integer_in("digits", 1..=18, report));
     let step = fields.get("step").and_then(|node| span_in(node, "step", report));
     let skew = fields.get("skew_steps").and_then(|node| node.integer_in("skew_steps", 0..=100, report));
@@ -153,7 +153,7 @@ pub(crate) fn span_in(node: &Node, what: &str, report: &mut Report) -> Option<Sp
         let nearest = span.clamp(least, most);
         report.add(
             node.place,
-            format!("{what} {span} is out of range"),
+            format!("{what} {} is out of range", node.scalar().unwrap_or_default()),
             format!("the nearest possible is {nearest}"),
         );
         return None;

@@ -6,7 +6,7 @@ use tidegate_algorithms::Quota;
 
 use super::limits::{self, Placed};
 use super::{MODES, keys, matches, overlap};
-use crate::file::{Fields, Node, Report, list};
+use crate::file::{Fields, Node, Report, is_name, list};
 use crate::key::Part;
 use crate::policy::{Code, Mode};
 use crate::problem::Place;
@@ -38,7 +38,8 @@ pub(super) fn read(
 ) -> (Vec<Rule>, Option<Rule>) {
     let (rules, fallback) = (top.get("rules"), top.get(FALLBACK));
     if rules.is_none() && fallback.is_none() {
-        report.add(top.place(), "the policy limits nothing", "write `rules`, or at least a `fallback`");
+        let remedy = "write `rules`, or at least a `fallback`";
+        top.lack(&["rules", FALLBACK], "the policy limits nothing", remedy);
     }
     let items = rules.and_then(|node| list(node, "rules", report)).unwrap_or_default();
     if let (true, Some(node), None) = (items.is_empty(), rules, fallback) {
@@ -62,13 +63,13 @@ fn rule<'n>(
     report: &mut Report,
 ) -> Option<PlacedRule> {
     let mut fields = Fields::open(node, "the rule", report)?;
-    let name_node = fields.need("name", "verify", report);
+    let name_node = fields.need("name", "verify");
     let name = name_node.and_then(|node| node.name("the rule's name", report));
     if let (Some(name), Some(node)) = (name, name_node) {
         check_rule_name(name, node.place, names, report);
     }
     let class = class(&mut fields, report);
-    let match_node = fields.need("match", "{ method: POST, path: /otp/verify }", report);
+    let match_node = fields.need("match", "{ method: POST, path: /otp/verify }");
     let matches = match_node.map(|node| matches::read(node, class.is_guarded(), report)).unwrap_or_default();
     if match_node.is_some_and(|node| crate::file::one_or_more(node).is_empty()) {
         report.add(
@@ -155,14 +156,14 @@ fn body(fields: &mut Fields<'_>, head: Head<'_>, context: &Context<'_>, report: 
     let client_sees = client_sees(fields, head.class, report);
     let own = fields.get("mode").and_then(|node| node.choice("mode", &MODES, report));
     let mode = if context.mode == Mode::Shadow { Mode::Shadow } else { own.unwrap_or(Mode::Enforce) };
-    let limits_node = fields.need("limits", "[ … ]", report);
+    let limits_node = fields.need("limits", "[ … ]");
     let items = limits_node.and_then(|node| list(node, "limits", report)).unwrap_or_default();
     if let (true, Some(node)) = (items.is_empty(), limits_node) {
         report.add(node.place, format!("the rule {} has no limit", head.name), "write at least one");
     }
+    check_limit_names(items, head.name, report);
     let limits: Vec<Placed> =
         items.iter().filter_map(|item| limits::read(item, head.name, mode, context.keys, report)).collect();
-    check_limit_names(&limits, report);
     let places = limits.iter().map(|placed| (placed.place, placed.key_place)).collect();
     PlacedRule {
         rule: Rule {
@@ -198,7 +199,7 @@ fn store_failure(fields: &mut Fields<'_>, head: Head<'_>, report: &mut Report) -
         }
         let message = format!("the rule {} does not say what happens when the store fails", head.name);
         let remedy = "write `on_store_failure: deny`, allow or local; a rule of its class has to choose";
-        report.add(fields.place(), message, remedy);
+        fields.lack(&["on_store_failure"], message, remedy);
         return OnStoreFailure::Deny;
     };
     node.choice("on_store_failure", &WORDS, report).unwrap_or(OnStoreFailure::Deny)
@@ -226,13 +227,20 @@ fn guesses(node: &Node, codes: &[Code], report: &mut Report) -> Option<String> {
     None
 }
 
-fn check_limit_names(limits: &[Placed], report: &mut Report) {
-    for (index, placed) in limits.iter().enumerate() {
-        let same = |before: &&Placed| before.limit.name == placed.limit.name;
-        if let Some(first) = limits.iter().take(index).find(same) {
-            let message =
-                format!("the limit \"{}\" is here twice, first at {}", placed.limit.name, first.place);
-            report.add(placed.place, message, "give one another name");
+/// Names are compared as they are written, so that two limits of one name show even where something else is wrong
+/// with them.
+fn check_limit_names(limits: &[Node], rule: &str, report: &mut Report) {
+    let mut names: BTreeMap<&str, Place> = BTreeMap::new();
+    for node in limits.iter().filter_map(|limit| limit.member("name")) {
+        let Some(name) = node.scalar().filter(|name| is_name(name)) else { continue };
+        match names.get(name) {
+            Some(first) => {
+                let message = format!("the limit \"{rule}/{name}\" is here twice, first at {first}");
+                report.add(node.place, message, "give one another name");
+            }
+            None => {
+                names.insert(name, node.place);
+            }
         }
     }
 }

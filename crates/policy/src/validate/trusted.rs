@@ -32,6 +32,10 @@ fn trust(node: &Node, report: &mut Report) -> Option<Trust> {
     let hops = fields.entry("hops");
     let nets = fields.entry("networks");
     let everyone = fields.get("trust_everyone").and_then(|node| node.boolean("trust_everyone", report));
+    if hops.is_none() && nets.is_none() {
+        let remedy = "write `[10.0.0.0/8]` or `{ hops: 1 }`";
+        fields.lack(&["hops", "networks"], "trusted_proxies says neither networks nor hops", remedy);
+    }
     fields.finish(&["trust_unix"], report);
     match (hops, nets) {
         (Some(hops), None) => {
@@ -44,14 +48,7 @@ fn trust(node: &Node, report: &mut Report) -> Option<Trust> {
             report.add(second.place, "trusted_proxies has both hops and networks", "keep one");
             None
         }
-        (None, None) => {
-            report.add(
-                node.place,
-                "trusted_proxies says neither networks nor hops",
-                "write `[10.0.0.0/8]` or `{ hops: 1 }`",
-            );
-            None
-        }
+        (None, None) => None,
     }
 }
 

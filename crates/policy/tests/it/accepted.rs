@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tidegate_policy::{
     Class, ClientSees, EncodedSlash, HeaderStyle, Mode, OnMissingKey, OnStoreFailure, Policy,
-    ProblemTemplate, ResetUnit, StoreChoice, TrustedProxies, parse,
+    ProblemTemplate, ResetUnit, StoreChoice, TrustedProxies, parse, parse_embedded,
 };
 
 const LIMITS: &str =
@@ -205,4 +205,50 @@ fn queues_on_requests_that_differ_are_accepted() {
     ] {
         assert_eq!((both(a, b), both(b, a)), (apart, apart), "{a} {b}");
     }
+}
+
+/// Guards what stands beside the words against being reduced: who compares the two looks for the same numbers.
+#[test]
+fn numbers_are_kept_as_they_are_written() {
+    let limit = |name, algorithm| format!("{{ name: {name}, says: In words., key: global, {algorithm} }}");
+    let algorithms = [
+        ("fixed_window: { window: 24h, limit: 100 }", "limit 100, window 24h, anchor clock"),
+        (
+            "fixed_window: { anchor: first_hit, limit: 1, window: 60s }",
+            "limit 1, window 60s, anchor first_hit",
+        ),
+        ("sliding_log: { limit: 9, window: 24h }", "limit 9, window 24h"),
+        ("sliding_counter: { limit: \"100\", window: 1000ms }", "limit 100, window 1000ms"),
+        ("token_bucket: { refill: 100 per 1m, capacity: 4 }", "capacity 4, refill 100 per 1m"),
+        ("leaky_bucket: { rate: 5 per 1s, queue: 10 }", "rate 5 per 1s, queue 10"),
+    ];
+    let limits: Vec<String> =
+        (0..).zip(&algorithms).map(|(index, (text, _))| limit(format!("l{index}"), *text)).collect();
+    let policy = accepted(&format!(
+        "tidegate: 1\nhealth: {{ listen: 1 }}\nrules: [{{ name: r, match: {{ path: /** }}, limits: [{}] }}]\n",
+        limits.join(", ")
+    ));
+    let numbers: Vec<&str> = policy.rules[0].limits.iter().map(|limit| limit.numbers.as_str()).collect();
+    assert_eq!(numbers, algorithms.map(|(_, numbers)| numbers));
+}
+
+/// Guards library users against having to write a port that nobody opens, and processes against starting with none.
+#[test]
+fn a_face_may_be_missing_only_where_the_limiter_is_embedded() {
+    let text = format!("tidegate: 1\nrules: [{{ name: r, match: {{ path: /** }}, {LIMITS} }}]\n");
+    assert!(parse_embedded("test.yaml", &text).is_ok_and(|policy| policy.gateway.is_none()));
+    assert_eq!(
+        parse("test.yaml", &text).unwrap_err().to_string(),
+        "test.yaml:1:1: the policy has no face, so nobody could ask it; write at least one of gateway, api, health"
+    );
+    let wrong = format!("{text}gateway: {{ listen: 8080 }}\n");
+    assert!(parse_embedded("test.yaml", &wrong).is_err(), "a face that is there is checked");
+}
+
+/// Guards what a library user's `main` prints: the problems, not the fields that hold them.
+#[test]
+fn problems_print_their_lines_for_developers_too() {
+    let problems = parse("test.yaml", "tidegate: \"2\"\nruls: []\n").unwrap_err();
+    assert_eq!(format!("{problems:?}"), problems.to_string());
+    assert_eq!(problems.to_string().lines().count(), problems.list().len());
 }
