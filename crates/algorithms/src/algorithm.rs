@@ -5,7 +5,7 @@
 use crate::decision::{Ask, Decision, Receipt};
 use crate::quota::{Anchor, FixedWindow, Quota};
 use crate::state::{Change, State};
-use crate::time::{Span, Timestamp};
+use crate::time::Timestamp;
 use crate::{fixed_window, leaky_bucket, sliding_counter, sliding_log, token_bucket};
 
 /// An answer, and what it would write.
@@ -127,34 +127,22 @@ fn evaluate(
             (decision, charge.map(|(window, receipt)| (Change::Put(window_state(*quota, window)), receipt)))
         }
         Quota::SlidingLog(quota) => {
-            let log = state.and_then(|state| match state {
-                State::Log(log) => Some(log),
-                _ => None,
-            });
+            let log = state.and_then(State::as_log);
             let (decision, charge) = sliding_log::decide(*quota, log, ask, now);
             (decision, charge.map(|(edit, receipt)| (Change::Edit(edit), receipt)))
         }
         Quota::SlidingCounter(quota) => {
-            let counter = state.and_then(|state| match state {
-                State::Counter(counter) => Some(*counter),
-                _ => None,
-            });
+            let counter = state.and_then(State::as_counter);
             let (decision, charge) = sliding_counter::decide(*quota, counter, ask, now);
             (decision, charge.map(|(counter, receipt)| (Change::Put(State::Counter(counter)), receipt)))
         }
         Quota::TokenBucket(quota) => {
-            let level = state.and_then(|state| match state {
-                State::Credit(level) => Some(*level),
-                _ => None,
-            });
+            let level = state.and_then(State::as_credit);
             let (decision, charge) = token_bucket::decide(*quota, level, ask, now);
             (decision, charge.map(|charge| (Change::Put(State::Credit(charge.level)), charge.receipt)))
         }
         Quota::LeakyBucket(quota) => {
-            let level = state.and_then(|state| match state {
-                State::Backlog(level) => Some(*level),
-                _ => None,
-            });
+            let level = state.and_then(State::as_backlog);
             let (decision, charge) = leaky_bucket::decide(*quota, level, ask, now);
             (decision, charge.map(|charge| (Change::Put(State::Backlog(charge.level)), charge.receipt)))
         }
@@ -176,18 +164,5 @@ fn window_state(quota: FixedWindow, window: fixed_window::Window) -> State {
     match quota.anchor {
         Anchor::Clock => State::ClockWindow(window),
         Anchor::FirstHit => State::HitWindow(window),
-    }
-}
-
-impl Quota {
-    /// Returns the most units admitted in a closed span [t, t + s], over all histories and all t.
-    pub fn most_in_closed(&self, span: Span) -> u128 {
-        match self {
-            Self::FixedWindow(quota) => fixed_window::most_in_closed(*quota, span),
-            Self::SlidingLog(quota) => sliding_log::most_in_closed(*quota, span),
-            Self::SlidingCounter(quota) => sliding_counter::most_in_closed(*quota, span),
-            Self::TokenBucket(quota) => token_bucket::most_in_closed(quota.capacity, quota.refill, span),
-            Self::LeakyBucket(quota) => token_bucket::most_in_closed(quota.places(), quota.rate, span),
-        }
     }
 }

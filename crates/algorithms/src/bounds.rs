@@ -5,7 +5,7 @@
 
 use crate::quota::Quota;
 use crate::time::Span;
-use crate::{fixed_window, leaky_bucket, token_bucket};
+use crate::{fixed_window, leaky_bucket, sliding_counter, sliding_log, token_bucket};
 
 /// A long-run rate: `units` a `micros` microseconds, not reduced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +17,17 @@ pub struct LongRun {
 }
 
 impl Quota {
+    /// Returns the most units admitted in a closed span [t, t + s], over all histories and all t.
+    pub fn most_in_closed(&self, span: Span) -> u128 {
+        match self {
+            Self::FixedWindow(quota) => fixed_window::most_in_closed(*quota, span),
+            Self::SlidingLog(quota) => sliding_log::most_in_closed(*quota, span),
+            Self::SlidingCounter(quota) => sliding_counter::most_in_closed(*quota, span),
+            Self::TokenBucket(quota) => token_bucket::most_in_closed(quota.capacity, quota.refill, span),
+            Self::LeakyBucket(quota) => token_bucket::most_in_closed(quota.places(), quota.rate, span),
+        }
+    }
+
     /// Returns the most units admitted in a half-open span [t, t + s), over all histories and all t.
     ///
     /// On the grid [t, t + s) is [t, t + s − 1].

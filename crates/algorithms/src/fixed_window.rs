@@ -14,7 +14,7 @@ use crate::time::{Span, Timestamp};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Window {
     /// The end of the window, in microseconds since the epoch (below 2^53).
-    pub at: u64,
+    pub ends_at: u64,
     /// The units admitted in the window.
     pub count: u32,
 }
@@ -52,13 +52,13 @@ pub(crate) fn decide(
     let ends_at = if ask.cost() > 0 { closes_at } else { current.ends_at };
     let after = Current { count, ends_at, ..current };
     let answer = Answer::Admit { delay: Span::ZERO };
-    (decision(quota, after, answer, now), Some((Window { at: closes_at, count }, receipt)))
+    (decision(quota, after, answer, now), Some((Window { ends_at: closes_at, count }, receipt)))
 }
 
 /// Returns the state to store for one that ends after every window of `now`: the same count, in the latest of them.
 pub(crate) fn redate(quota: FixedWindow, state: Window, now: Timestamp) -> Option<Window> {
     let current = current(quota, Some(state), now);
-    current.redated.then_some(Window { at: current.ends_at, count: state.count })
+    current.redated.then_some(Window { ends_at: current.ends_at, count: state.count })
 }
 
 /// Gives the charge back while the window that holds it lasts.
@@ -71,13 +71,13 @@ pub(crate) fn refund(quota: FixedWindow, state: Window, receipt: &Receipt, now: 
     };
     let count = state.count.checked_sub(receipt.units)?;
     let tells = quota.anchor == Anchor::Clock || !opened || count == 0;
-    let holds = closes_at == state.at && state.at > now.as_micros();
+    let holds = closes_at == state.ends_at && state.ends_at > now.as_micros();
     (holds && tells).then_some(Window { count, ..state })
 }
 
 /// Returns the end of the window that holds the count.
 pub(crate) fn keep_until(state: Window) -> u64 {
-    if state.count == 0 { 0 } else { state.at }
+    if state.count == 0 { 0 } else { state.ends_at }
 }
 
 /// Most units admitted in a closed span, from any history.
@@ -117,15 +117,15 @@ fn current(quota: FixedWindow, state: Option<Window>, now: Timestamp) -> Current
         Anchor::FirstHit => micros.saturating_add(window),
     };
     // A count of zero is no window: it neither began nor ends at any instant.
-    let Some(state) = state.filter(|state| state.at > micros && state.count > 0) else {
+    let Some(state) = state.filter(|state| state.ends_at > micros && state.count > 0) else {
         return Current { count: 0, ends_at: latest, closes_at: latest, redated: false };
     };
-    let ends_at = state.at.min(latest);
+    let ends_at = state.ends_at.min(latest);
     let closes_at = match quota.anchor {
         Anchor::Clock => latest,
         Anchor::FirstHit => ends_at,
     };
-    Current { count: state.count, ends_at, closes_at, redated: state.at > latest }
+    Current { count: state.count, ends_at, closes_at, redated: state.ends_at > latest }
 }
 
 #[inline]

@@ -15,7 +15,7 @@ use crate::wide::{mul, mul_div_ceil, mul_div_floor};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Counter {
     /// The instant of the last charge, in microseconds since the epoch.
-    pub at: u64,
+    pub charged_at: u64,
     /// The units admitted in the window of `at`.
     pub current: u32,
     /// The units admitted in the window before.
@@ -47,14 +47,14 @@ pub(crate) fn decide(
         return (decision(quota, view, Answer::Refuse(retry)), None);
     }
     let after = View { current: view.current.saturating_add(ask.cost()), ..view };
-    let counter = Counter { at: now.as_micros(), current: after.current, previous: after.previous };
+    let counter = Counter { charged_at: now.as_micros(), current: after.current, previous: after.previous };
     let receipt = Receipt { charged_at: now, units: ask.cost(), place: Place::ByInstant };
     (decision(quota, after, Answer::Admit { delay: Span::ZERO }), Some((counter, receipt)))
 }
 
 /// Returns the state to store for one dated after `now`: the same counts, in the windows of `now`.
 pub(crate) fn redate(quota: SlidingCounter, state: Counter, now: Timestamp) -> Option<Counter> {
-    view(quota, Some(state), now).redated.then_some(Counter { at: now.as_micros(), ..state })
+    view(quota, Some(state), now).redated.then_some(Counter { charged_at: now.as_micros(), ..state })
 }
 
 /// Takes the charge out of the count of the window that holds it.
@@ -68,7 +68,7 @@ pub(crate) fn refund(
         return None;
     }
     let held = index(receipt.charged_at.as_micros(), quota.window);
-    let last = index(state.at, quota.window);
+    let last = index(state.charged_at, quota.window);
     if held == last {
         let current = state.current.checked_sub(receipt.units)?;
         return Some(Counter { current, ..state });
@@ -87,7 +87,7 @@ pub(crate) fn keep_until(quota: SlidingCounter, state: Counter) -> u64 {
         (0, _) => 1,
         _ => 2,
     };
-    index(state.at, quota.window).saturating_add(windows).saturating_mul(quota.window.as_micros())
+    index(state.charged_at, quota.window).saturating_add(windows).saturating_mul(quota.window.as_micros())
 }
 
 /// Most units admitted in a closed span on the microsecond grid, from any history or from idle.
@@ -115,10 +115,10 @@ fn view(quota: SlidingCounter, state: Option<Counter>, now: Timestamp) -> View {
     let none = View { current: 0, previous: 0, elapsed, redated: false };
     let Some(state) = state else { return none };
     let same = View { current: state.current, previous: state.previous, ..none };
-    if state.at > micros {
+    if state.charged_at > micros {
         return View { redated: true, ..same };
     }
-    match this.saturating_sub(index(state.at, quota.window)) {
+    match this.saturating_sub(index(state.charged_at, quota.window)) {
         0 => same,
         1 => View { previous: state.current, ..none },
         _ => none,

@@ -25,6 +25,32 @@ pub enum State {
     Backlog(Level),
 }
 
+impl State {
+    /// Returns the log, if it is one.
+    #[inline]
+    pub(crate) fn as_log(&self) -> Option<&Log> {
+        if let Self::Log(log) = self { Some(log) } else { None }
+    }
+
+    /// Returns the counts of a sliding counter, if they are.
+    #[inline]
+    pub(crate) fn as_counter(&self) -> Option<Counter> {
+        if let Self::Counter(counter) = self { Some(*counter) } else { None }
+    }
+
+    /// Returns the credit of a token bucket, if it is one.
+    #[inline]
+    pub(crate) fn as_credit(&self) -> Option<Level> {
+        if let Self::Credit(level) = self { Some(*level) } else { None }
+    }
+
+    /// Returns the work ahead of a leaky bucket, if it is one.
+    #[inline]
+    pub(crate) fn as_backlog(&self) -> Option<Level> {
+        if let Self::Backlog(level) = self { Some(*level) } else { None }
+    }
+}
+
 /// What a decision writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {

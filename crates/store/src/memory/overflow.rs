@@ -110,9 +110,9 @@ impl Overflow {
 /// for two. It lasts its whole length from each charge instead.
 pub(super) fn prolonged(quota: &Quota, state: &State, now: Timestamp) -> Option<State> {
     match (quota, state) {
-        (Quota::FixedWindow(quota), State::HitWindow(window)) if window.at > now.as_micros() => {
-            let at = now.as_micros().saturating_add(quota.window().as_micros());
-            Some(State::HitWindow(Window { at, ..*window }))
+        (Quota::FixedWindow(quota), State::HitWindow(window)) if window.ends_at > now.as_micros() => {
+            let ends_at = now.as_micros().saturating_add(quota.window().as_micros());
+            Some(State::HitWindow(Window { ends_at, ..*window }))
         }
         _ => None,
     }

@@ -27,10 +27,13 @@ pub(super) fn pack(state: &State, quota: QuotaId) -> u128 {
     let word = Word(u128::from(quota.0), QuotaId::BITS);
     match state {
         State::ClockWindow(window) | State::HitWindow(window) => {
-            word.and(window.count.into(), 31).and(window.at, 53).0
+            word.and(window.count.into(), 31).and(window.ends_at, 53).0
         }
         State::Counter(counter) => {
-            word.and(counter.previous.into(), 31).and(counter.current.into(), 31).and(counter.at, 52).0
+            word.and(counter.previous.into(), 31)
+                .and(counter.current.into(), 31)
+                .and(counter.charged_at, 52)
+                .0
         }
         State::Credit(level) | State::Backlog(level) => {
             // Without the quota's number the denominator would be lost, so the fraction is rounded up.
@@ -65,7 +68,7 @@ pub(super) fn unpack(algorithm: Algorithm, word: u128, quota: Option<&Quota>) ->
         Algorithm::ClockWindow => State::ClockWindow(window(word)),
         Algorithm::HitWindow => State::HitWindow(window(word)),
         Algorithm::Counter => State::Counter(Counter {
-            at: narrow_64(word >> 62),
+            charged_at: narrow_64(word >> 62),
             current: narrow_31(word >> 31),
             previous: narrow_31(word),
         }),
@@ -76,7 +79,7 @@ pub(super) fn unpack(algorithm: Algorithm, word: u128, quota: Option<&Quota>) ->
 }
 
 fn window(word: u128) -> Window {
-    Window { at: narrow_64(word >> 31), count: narrow_31(word) }
+    Window { ends_at: narrow_64(word >> 31), count: narrow_31(word) }
 }
 
 fn level(word: u128, quota: Option<&Quota>) -> Level {
@@ -144,9 +147,9 @@ mod tests {
                     same_after_packing(&State::Credit(level), Algorithm::Credit, &buckets.0);
                     same_after_packing(&State::Backlog(level), Algorithm::Backlog, &buckets.1);
                 }
-                let counter = Counter { at, current: count, previous: MAX_UNITS - count.min(9) };
+                let counter = Counter { charged_at: at, current: count, previous: MAX_UNITS - count.min(9) };
                 same_after_packing(&State::Counter(counter), Algorithm::Counter, &buckets.0);
-                let window = Window { at: at * 2, count };
+                let window = Window { ends_at: at * 2, count };
                 same_after_packing(&State::ClockWindow(window), Algorithm::ClockWindow, &buckets.0);
                 same_after_packing(&State::HitWindow(window), Algorithm::HitWindow, &buckets.0);
             }
