@@ -85,18 +85,21 @@ impl std::error::Error for BuildError {
 
 /// A check of a limit the limiter does not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnknownLimit(pub(crate) String);
+pub struct UnknownLimit {
+    name: String,
+    known: Vec<String>,
+}
 
 impl UnknownLimit {
     /// Returns the name that no limit has.
     pub fn name(&self) -> &str {
-        &self.0
+        &self.name
     }
 }
 
 impl fmt::Display for UnknownLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no limit is named {:?}", self.0)
+        write!(f, "no limit is named {:?}; there are: {}", self.name, self.known.join(", "))
     }
 }
 
@@ -135,6 +138,8 @@ impl Limiter {
 
     /// Checks several limits at once, each on its key: all are charged or none is.
     ///
+    /// A key is taken as it is, while a policy encodes what it reads from requests: the two are not the same key.
+    ///
     /// # Errors
     /// When no limit has one of the names.
     pub async fn check_keys<'k, K: AsRef<[u8]>>(
@@ -145,7 +150,7 @@ impl Limiter {
         let mut plan = Plan::default();
         for (name, key) in keys {
             let found = self.inner.by_name.get(name).copied();
-            let index = found.ok_or_else(|| UnknownLimit(name.to_owned()))?;
+            let index = found.ok_or_else(|| self.unknown(name))?;
             let cost = self.inner.limits.get(index).map_or(1, |registered| registered.limit.cost());
             plan.push(index, options.cost.unwrap_or(cost), |out| {
                 out.extend_from_slice(key.as_ref());
@@ -153,6 +158,11 @@ impl Limiter {
             })?;
         }
         Ok(self.inner.run(&plan, options).await)
+    }
+
+    fn unknown(&self, name: &str) -> UnknownLimit {
+        let known = self.limits().map(|limit| limit.name().to_owned()).collect();
+        UnknownLimit { name: name.to_owned(), known }
     }
 
     /// Gives back what a receipt was charged with.

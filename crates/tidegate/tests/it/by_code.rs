@@ -100,7 +100,7 @@ async fn names_are_checked_when_they_are_given_and_when_they_are_used() {
     assert!(matches!(twice, Err(BuildError::Duplicate(name)) if name == "a"));
     let limiter = Limiter::in_memory([Limit::new("a", bucket(1, 1))]).unwrap();
     let unknown = limiter.check_key("b", "k").await.unwrap_err();
-    assert_eq!(unknown.to_string(), "no limit is named \"b\"");
+    assert_eq!(unknown.to_string(), "no limit is named \"b\"; there are: a");
 }
 
 #[tokio::test]
