@@ -127,6 +127,9 @@ impl Connector {
         // Without it small answers wait for the client's delayed acknowledgement. A socket that is gone says so later.
         let _ = stream.set_nodelay(true);
         let _ = SockRef::from(&stream).set_tcp_keepalive(&TcpKeepalive::new().with_time(TCP_KEEPALIVE));
+        // A client that asks and does not read would hold its connection, and one to the upstream, for ever.
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        let _ = SockRef::from(&stream).set_tcp_user_timeout(Some(self.options.send_timeout));
         let local = stream.local_addr().ok()?;
         let (source, rest) = match &self.options.proxy_protocol {
             None => (None, Bytes::new()),

@@ -27,6 +27,9 @@ pub struct ServeOptions {
     pub http2_max_streams: u32,
     /// How often an HTTP/2 connection is pinged; unanswered for as long again, it is closed. Default 30 s.
     pub http2_keep_alive: Duration,
+    /// How long a client may take none of what it is sent; then it is cut off. Told to the kernel, on Linux only: elsewhere a
+    /// client that does not read is not cut. Default 60 s.
+    pub send_timeout: Duration,
     /// How long requests under way may take to finish once shutdown has begun. Default 30 s.
     pub drain_timeout: Duration,
     /// How long an idle HTTP/1.1 connection may still bring a request once shutdown has begun: one that is on its way when
@@ -45,6 +48,7 @@ impl Default for ServeOptions {
             idle_timeout: Duration::from_mins(1),
             http2_max_streams: 256,
             http2_keep_alive: Duration::from_secs(30),
+            send_timeout: Duration::from_mins(1),
             drain_timeout: Duration::from_secs(30),
             last_request: Duration::from_millis(500),
         }

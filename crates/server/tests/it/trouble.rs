@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use tidegate_server::net::ServeOptions;
 use tidegate_server::proxy::ProxyOptions;
+use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
 
-use crate::support::{Gateway, RawServer, field, proxy_to, status, under_way};
+use crate::support::{Gateway, RawServer, field, proxy_to, soon, status, under_way};
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 
@@ -145,4 +146,16 @@ async fn an_answer_that_takes_its_time_after_the_header_is_let_be() {
     assert_eq!(status(&other.read_head().await), 504);
     server.send("b").await;
     assert_eq!(client.read_exact(1).await, b"b");
+}
+
+/// Guards against clients that ask for much and read nothing: each would hold two connections for ever.
+#[tokio::test]
+async fn a_client_that_does_not_read_its_answer_is_cut_off() {
+    let upstream = RawServer::new().await;
+    let options = ServeOptions { send_timeout: Duration::from_millis(100), ..ServeOptions::default() };
+    let gateway = Gateway::start(proxy_to(upstream.address), options).await;
+    let (_client, mut server) = under_way(&gateway, GET, &upstream).await;
+    server.send("HTTP/1.1 200 OK\r\nContent-Length: 9000000000\r\n\r\n").await;
+    let endless = async { while server.stream_mut().write_all(&[0; 16_000]).await.is_ok() {} };
+    soon(endless).await;
 }
