@@ -1,6 +1,5 @@
 //! `tidegate check`: everything that is wrong with policy files, or what they say when nothing is.
 
-use tidegate_algorithms::{Anchor, Quota, Rate, Span};
 use tidegate_policy::{Limit, Mode, Policy};
 
 use crate::args::CheckArgs;
@@ -62,30 +61,11 @@ fn count(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
-/// Returns a limit's algorithm and its numbers, as a policy file writes them.
+/// Returns a limit's algorithm and its numbers, as the policy file writes them.
 fn numbers(limit: &Limit) -> String {
-    let numbers = match &limit.quota {
-        Quota::FixedWindow(quota) => {
-            let anchor = match quota.anchor() {
-                Anchor::Clock => "clock",
-                Anchor::FirstHit => "first_hit",
-            };
-            format!("limit {}, window {}, anchor {anchor}", quota.limit(), quota.window())
-        }
-        Quota::SlidingLog(quota) => format!("limit {}, window {}", quota.limit(), quota.window()),
-        Quota::SlidingCounter(quota) => format!("limit {}, window {}", quota.limit(), quota.window()),
-        Quota::TokenBucket(quota) => {
-            format!("capacity {}, refill {}", quota.capacity(), rate(quota.refill()))
-        }
-        Quota::LeakyBucket(quota) => format!("rate {}, queue {}", rate(quota.rate()), quota.queue()),
-    };
     let algorithm = limit.quota.algorithm();
     let cost = if limit.cost == 1 { String::new() } else { format!(", cost {}", limit.cost) };
     let unit = limit.unit.as_ref().map(|unit| format!(", in {unit}")).unwrap_or_default();
     let shadow = if limit.mode == Mode::Shadow { " (shadow)" } else { "" };
-    format!("{algorithm}: {numbers}{cost}{unit}{shadow}")
-}
-
-fn rate(rate: Rate) -> String {
-    format!("{} per {}", rate.units(), Span::from_micros(rate.micros()))
+    format!("{algorithm}: {}{cost}{unit}{shadow}", limit.numbers)
 }
