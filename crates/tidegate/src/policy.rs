@@ -33,6 +33,39 @@ struct Warned {
 impl Limiter {
     /// Builds a limiter by a policy, on the store the policy names.
     ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use tidegate::Limiter;
+    /// use tidegate::policy_file::{Request, parse_embedded};
+    ///
+    /// let policy = parse_embedded("policy.yaml", r#"
+    /// tidegate: 1
+    /// rules:
+    ///   - name: search
+    ///     match: { path: /search }
+    ///     limits:
+    ///       - name: per-client
+    ///         says: Once, then once more every ten seconds, per client.
+    ///         key: client_ip
+    ///         token_bucket: { capacity: 1, refill: 1 per 10s }
+    /// "#)?;
+    /// let limiter = Limiter::from_policy(policy)?;
+    /// let headers = http::HeaderMap::new();
+    /// let request = Request {
+    ///     method: "GET",
+    ///     host: None,
+    ///     path: "/search",
+    ///     query: Some("q=tide"),
+    ///     headers: &headers,
+    ///     peer: Some("192.0.2.7".parse()?),
+    ///     body: None,
+    /// };
+    /// assert!(limiter.check(&request).await.is_allowed());
+    /// let refused = limiter.check(&request).await;
+    /// assert_eq!(refused.deciding().map(|by| by.limit.name()), Some("search/per-client"));
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// When the system gives no randomness for the store's secret. (A policy that `tidegate_policy::parse` returned never
     /// has two limits of one name.)
