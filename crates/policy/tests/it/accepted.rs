@@ -225,7 +225,7 @@ fn numbers_are_kept_as_they_are_written() {
     let limits: Vec<String> =
         (0..).zip(&algorithms).map(|(index, (text, _))| limit(format!("l{index}"), *text)).collect();
     let policy = accepted(&format!(
-        "tidegate: 1\nhealth: {{ listen: 1 }}\nrules: [{{ name: r, match: {{ path: /** }}, limits: [{}] }}]\n",
+        "tidegate: \"1\"\nhealth: {{ listen: 1 }}\nrules: [{{ name: r, match: {{ path: /** }}, limits: [{}] }}]\n",
         limits.join(", ")
     ));
     let numbers: Vec<&str> = policy.rules[0].limits.iter().map(|limit| limit.numbers.as_str()).collect();
