@@ -49,8 +49,6 @@ pub fn options(face: &file::Gateway, trusted: &TrustedProxies) -> Result<ServeOp
         max_connections: face.max_connections,
         request: RequestLimits { max_header_bytes: face.max_header_bytes, ..RequestLimits::default() },
         idle_timeout: face.idle_timeout,
-        // On HTTP/1.1 the header's time runs from the end of the last answer, so a shorter one would cut idling short.
-        header_timeout: face.idle_timeout.max(ServeOptions::default().header_timeout),
         drain_timeout: face.drain_timeout,
         ..ServeOptions::default()
     })
@@ -70,5 +68,24 @@ impl Service<Request<Incoming>> for Gateway {
             request.extensions_mut().insert(PeerAddr(peer));
         }
         self.0.call(request)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_listeners_defaults_are_those_of_a_policy_that_says_nothing() {
+        let text = "tidegate: 1\ngateway: { listen: 127.0.0.1:8080, upstream: \"http://127.0.0.1:3000\" }\n\
+                    fallback: { limits: [{ name: l, says: Ten a minute per client., key: client_ip, \
+                    sliding_counter: { limit: 10, window: 1m } }] }\n";
+        let policy = tidegate_policy::parse("policy.yaml", text).unwrap();
+        let said = options(policy.gateway.as_ref().unwrap(), &policy.trusted).unwrap();
+        // What is compared here is compared by its words; TLS and the PROXY protocol are off in both.
+        let default = ServeOptions::default();
+        assert_eq!(format!("{said:?}"), format!("{default:?}"));
+        assert_eq!((said.max_connections, said.request), (default.max_connections, default.request));
+        assert_eq!((said.idle_timeout, said.drain_timeout), (default.idle_timeout, default.drain_timeout));
     }
 }

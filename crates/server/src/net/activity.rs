@@ -60,15 +60,17 @@ impl Activity {
         loop {
             tokio::time::sleep_until(look).await;
             let now = Instant::now();
-            if self.under_way() > 0 {
-                look = now + timeout;
-                continue;
-            }
-            look = self.opened + Duration::from_millis(self.idle_since.load(Ordering::Acquire)) + timeout;
+            look = self.idle_since().unwrap_or(now) + timeout;
             if look <= now {
                 return;
             }
         }
+    }
+
+    /// Returns since when no request has been under way; `None` while one is.
+    pub(crate) fn idle_since(&self) -> Option<Instant> {
+        let since = || self.opened + Duration::from_millis(self.idle_since.load(Ordering::Acquire));
+        (self.under_way() == 0).then(since)
     }
 }
 

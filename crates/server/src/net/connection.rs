@@ -17,6 +17,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
@@ -104,14 +105,18 @@ impl Connector {
     {
         let signals = self.signals.child();
         let Accepted { stream, peer, permit } = accepted;
-        let (stream, info) = self.open(stream, peer, &signals).await?;
+        let before = BeforeHttp {
+            deadline: Instant::now() + self.options.handshake_timeout,
+            draining: signals.draining.clone(),
+        };
+        let (stream, info) = self.open(stream, peer, &before).await?;
         let tunnels = self.tunnels.scope(permit);
         let Some(tls) = &self.options.tls else {
-            let (stream, http2) = self.sniff(stream, &signals).await?;
+            let (stream, http2) = before.wait(read_version(stream)).await?;
             let context = Context::new(info, tunnels, self.options.request);
             return Some(self.http(stream, http2, (context, signals), service).await);
         };
-        let stream = self.before_http(tls.accept(stream), &signals).await?;
+        let stream = before.wait(tls.accept(stream)).await?;
         let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
         let context = Context::new(PeerInfo { tls: true, ..info }, tunnels, self.options.request);
         Some(self.http(stream, http2, (context, signals), service).await)
@@ -122,7 +127,7 @@ impl Connector {
         &self,
         mut stream: TcpStream,
         peer: SocketAddr,
-        signals: &Signals,
+        before: &BeforeHttp,
     ) -> Option<(Rewind<TcpStream>, PeerInfo)> {
         // Without it small answers wait for the client's delayed acknowledgement. A socket that is gone says so later.
         let _ = stream.set_nodelay(true);
@@ -133,38 +138,10 @@ impl Connector {
         let local = stream.local_addr().ok()?;
         let (source, rest) = match &self.options.proxy_protocol {
             None => (None, Bytes::new()),
-            Some(expected) => self.before_http(read_source(&mut stream, peer, expected), signals).await?,
+            Some(expected) => before.wait(read_source(&mut stream, peer, expected)).await?,
         };
         let info = PeerInfo { peer: source.unwrap_or(peer), local, tls: false };
         Some((Rewind::new(stream, rest), info))
-    }
-
-    /// Waits for a step before HTTP, within the header's time and not beyond the start of draining.
-    async fn before_http<T, E: std::fmt::Display>(
-        &self,
-        step: impl Future<Output = Result<T, E>>,
-        signals: &Signals,
-    ) -> Option<T> {
-        let last_chance = async {
-            signals.draining.cancelled().await;
-            tokio::time::sleep(LAST_CHANCE).await;
-        };
-        tokio::select! {
-            biased;
-            done = step => done.inspect_err(|error| tracing::debug!(%error, "a connection failed before HTTP")).ok(),
-            () = tokio::time::sleep(self.options.header_timeout) => None,
-            () = last_chance => None,
-        }
-    }
-
-    /// Reads until the protocol is clear; tells whether it is HTTP/2.
-    async fn sniff(
-        &self,
-        mut stream: Rewind<TcpStream>,
-        signals: &Signals,
-    ) -> Option<(Rewind<Rewind<TcpStream>>, bool)> {
-        let (bytes, http2) = self.before_http(read_version(&mut stream), signals).await?;
-        Some((Rewind::new(stream, bytes), http2))
     }
 
     async fn http<T, S, B>(
@@ -183,24 +160,50 @@ impl Connector {
     {
         let context = Arc::new(context);
         let activity = Arc::clone(&context.activity);
-        let idle_timeout = self.options.idle_timeout;
+        let ServeOptions { idle_timeout, header_timeout, last_request, .. } = self.options;
         if http2 {
             // Its clients are told which requests will not be looked at, so there is nothing to wait for.
             let ends = Ends { signals, idle_timeout, last_request: Duration::ZERO };
+            // Being told to go takes the client's part, and one that never begins is neither told nor pinged.
+            let overdue = activity.idle_for(idle_timeout + header_timeout);
             let handler =
                 service_fn(move |request| Arc::clone(&context).handle(service.clone(), request, None));
             let connection = self.http2.serve_connection(TokioIo::new(stream), handler);
-            return ends.drive(connection, http2::Connection::graceful_shutdown, &activity).await;
+            return ends.drive(connection, http2::Connection::graceful_shutdown, &activity, overdue).await;
         }
         let findings = Findings::new();
         let stream = Lingering::new(framing::watched(stream, Arc::clone(&findings)), Arc::clone(&findings));
+        let overdue = Arc::clone(&findings);
+        let overdue = overdue.header_time.overdue(&activity, header_timeout);
         let handler = service_fn(move |request| {
             let findings = Arc::clone(&findings);
             Arc::clone(&context).handle(service.clone(), request, Some(findings))
         });
         let connection = self.http1.serve_connection(TokioIo::new(stream), handler).with_upgrades();
-        let ends = Ends { signals, idle_timeout, last_request: self.options.last_request };
-        ends.drive(connection, http1::UpgradeableConnection::graceful_shutdown, &activity).await
+        let ends = Ends { signals, idle_timeout, last_request };
+        ends.drive(connection, http1::UpgradeableConnection::graceful_shutdown, &activity, overdue).await
+    }
+}
+
+/// What bounds the steps before HTTP, all of them together.
+struct BeforeHttp {
+    deadline: Instant,
+    draining: CancellationToken,
+}
+
+impl BeforeHttp {
+    /// Waits for a step, until the deadline and not beyond the start of draining.
+    async fn wait<T, E: std::fmt::Display>(&self, step: impl Future<Output = Result<T, E>>) -> Option<T> {
+        let last_chance = async {
+            self.draining.cancelled().await;
+            tokio::time::sleep(LAST_CHANCE).await;
+        };
+        tokio::select! {
+            biased;
+            done = step => done.inspect_err(|error| tracing::debug!(%error, "a connection failed before HTTP")).ok(),
+            () = tokio::time::sleep_until(self.deadline) => None,
+            () = last_chance => None,
+        }
     }
 }
 
@@ -212,11 +215,19 @@ struct Ends {
 }
 
 impl Ends {
-    /// Polls a connection until it has ended: by itself, for having been idle, or by draining.
-    async fn drive<C>(&self, connection: C, shut_down: fn(Pin<&mut C>), activity: &Activity) -> Outcome
+    /// Polls a connection until it has ended: by itself, for having been idle, by draining, or because something of
+    /// the client's is `overdue`.
+    async fn drive<C>(
+        &self,
+        connection: C,
+        shut_down: fn(Pin<&mut C>),
+        activity: &Activity,
+        overdue: impl Future<Output = ()>,
+    ) -> Outcome
     where
         C: Future<Output = hyper::Result<()>>,
     {
+        let mut overdue = pin!(overdue);
         let mut connection = pin!(connection);
         let mut ending = false;
         let mut idle = pin!(activity.idle_for(self.idle_timeout));
@@ -236,6 +247,10 @@ impl Ends {
                         0 => Outcome::Ended,
                         requests => Outcome::Cut { requests },
                     };
+                }
+                () = &mut overdue => {
+                    tracing::debug!("a client took too long over a header or its goodbye");
+                    return Outcome::Ended;
                 }
                 () = &mut drained, if !ending => {}
                 () = &mut idle, if !ending => {}
@@ -271,15 +286,15 @@ async fn read_source(
         .unwrap_or(Err(HeaderError::Timeout))
 }
 
-/// Reads until the bytes are, or are not, HTTP/2's preface; returns them and which it is.
-async fn read_version<T: AsyncRead + Unpin>(stream: &mut T) -> std::io::Result<(Bytes, bool)> {
+/// Reads until the bytes are, or are not, HTTP/2's preface; returns the stream as it was, and which it is.
+async fn read_version<T: AsyncRead + Unpin>(mut stream: T) -> std::io::Result<(Rewind<T>, bool)> {
     let mut buffer = BytesMut::with_capacity(1024);
     loop {
         let ended = stream.read_buf(&mut buffer).await? == 0;
         let shared = buffer.len().min(HTTP2_PREFACE.len());
         let alike = buffer[..shared] == HTTP2_PREFACE[..shared];
         if ended || !alike || shared == HTTP2_PREFACE.len() {
-            return Ok((buffer.freeze(), alike && !ended));
+            return Ok((Rewind::new(stream, buffer.freeze()), alike && !ended));
         }
     }
 }
@@ -289,7 +304,9 @@ fn http1_builder(options: &ServeOptions) -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
-        .header_read_timeout(options.header_timeout)
+        // It starts with the end of the last answer, so a shorter one would cut idling short. A header that has begun
+        // has less, see `header_time`; this is for the connection on which none ever does.
+        .header_read_timeout(options.header_timeout.max(options.idle_timeout))
         .max_header_size(header)
         .max_headers(options.request.max_headers)
         // A header of exactly the limit must fit with some of its body behind it.
@@ -309,3 +326,6 @@ fn http2_builder(options: &ServeOptions) -> http2::Builder<TokioExecutor> {
         .adaptive_window(true);
     builder
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,6 +13,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tokio::io::AsyncRead;
 use tokio_util::io::InspectReader;
 
+use super::header_time::HeaderTime;
+
 /// The most of a line that is kept: room for the two header fields of interest with any sane value.
 const KEPT: usize = 128;
 /// No request of the connection was found faulty.
@@ -33,6 +35,8 @@ pub(crate) struct Findings {
     refused: AtomicBool,
     /// True once the connection has become a tunnel, and is no longer our business.
     tunnel: AtomicBool,
+    /// Since when a header has been arriving.
+    pub(crate) header_time: HeaderTime,
 }
 
 impl Findings {
@@ -44,6 +48,7 @@ impl Findings {
             between: AtomicBool::new(true),
             refused: AtomicBool::new(false),
             tunnel: AtomicBool::new(false),
+            header_time: HeaderTime::new(),
         })
     }
 
@@ -104,10 +109,20 @@ impl Watcher {
         if bytes.is_empty() || self.findings.tunnel.load(Ordering::Relaxed) {
             return;
         }
+        let before = (self.number, self.in_header());
         self.see(bytes);
         self.findings.seen.store(self.number, Ordering::Release);
         let between = self.place == Place::RequestLine && self.line.is_empty();
         self.findings.between.store(between, Ordering::Release);
+        match (self.in_header(), before) {
+            (true, before) if before != (self.number, true) => self.findings.header_time.begin(),
+            (false, (_, true)) => self.findings.header_time.end(),
+            _ => {}
+        }
+    }
+
+    fn in_header(&self) -> bool {
+        self.place == Place::Header || (self.place == Place::RequestLine && !self.line.is_empty())
     }
 
     fn see(&mut self, mut bytes: &[u8]) {

@@ -9,6 +9,7 @@ mod activity;
 mod admit;
 mod connection;
 mod framing;
+mod header_time;
 mod linger;
 mod listener;
 mod options;

@@ -6,7 +6,10 @@ use std::time::Duration;
 use ipnet::IpNet;
 use tokio_rustls::TlsAcceptor;
 
-/// Everything a listener may be told; the defaults suit a gateway on the open network.
+/// Everything a listener may be told.
+///
+/// The defaults suit a gateway on the open network, and where a policy can set the same thing they are the policy's
+/// own. The decision API and health are served with them as they stand.
 #[derive(Clone)]
 pub struct ServeOptions {
     /// Encrypts the listener; see [`super::tls::acceptor`]. None by default: cleartext.
@@ -18,10 +21,14 @@ pub struct ServeOptions {
     pub max_connections: usize,
     /// What a single request may be.
     pub request: RequestLimits,
-    /// The longest a client may take over a request's header, and over the TLS handshake before it. On HTTP/1.1 the
-    /// clock starts with the end of the previous answer, so there it also bounds an idle connection. Default 30 s.
+    /// The longest a new connection may take over everything before HTTP: the PROXY protocol header, which has less
+    /// ([`ProxyProtocol::timeout`]), the TLS handshake, or without TLS the bytes that tell HTTP/2 from HTTP/1.1.
+    /// Default 30 s.
+    pub handshake_timeout: Duration,
+    /// The longest an HTTP/1.1 client may take over a request's header, from its first byte to its last. Default 30 s.
     pub header_timeout: Duration,
-    /// How long a connection may stay open with no request on it. Default 60 s.
+    /// How long a connection may stay open with no request on it. An HTTP/2 client that is told so and does not close
+    /// has [`Self::header_timeout`] more. Default 75 s.
     pub idle_timeout: Duration,
     /// The most HTTP/2 streams one connection may have open. Default 256.
     pub http2_max_streams: u32,
@@ -44,8 +51,9 @@ impl Default for ServeOptions {
             proxy_protocol: None,
             max_connections: 10_000,
             request: RequestLimits::default(),
+            handshake_timeout: Duration::from_secs(30),
             header_timeout: Duration::from_secs(30),
-            idle_timeout: Duration::from_mins(1),
+            idle_timeout: Duration::from_secs(75),
             http2_max_streams: 256,
             http2_keep_alive: Duration::from_secs(30),
             send_timeout: Duration::from_mins(1),
@@ -62,6 +70,7 @@ impl fmt::Debug for ServeOptions {
             .field("proxy_protocol", &self.proxy_protocol)
             .field("max_connections", &self.max_connections)
             .field("request", &self.request)
+            .field("handshake_timeout", &self.handshake_timeout)
             .field("header_timeout", &self.header_timeout)
             .field("idle_timeout", &self.idle_timeout)
             .field("drain_timeout", &self.drain_timeout)
@@ -72,7 +81,7 @@ impl fmt::Debug for ServeOptions {
 /// Bounds on one request's header, whatever the protocol version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestLimits {
-    /// The most bytes of request line and header together; more is answered 431. Default 64 KiB, at least 8 KiB.
+    /// The most bytes of request line and header together; more is answered 431. Default 32 KiB, at least 8 KiB.
     pub max_header_bytes: usize,
     /// The most header fields; more is answered 431. Default 128.
     pub max_headers: usize,
@@ -82,7 +91,7 @@ pub struct RequestLimits {
 
 impl Default for RequestLimits {
     fn default() -> Self {
-        Self { max_header_bytes: 64 * 1024, max_headers: 128, max_target_bytes: 8 * 1024 }
+        Self { max_header_bytes: 32 * 1024, max_headers: 128, max_target_bytes: 8 * 1024 }
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response, StatusCode, Version};
@@ -192,15 +191,6 @@ async fn a_length_without_a_body_reaches_no_http1_upstream() {
         assert_eq!(response.status(), 400);
     }
     assert!(upstream.is_untouched().await);
-}
-
-#[tokio::test]
-async fn an_idle_connection_is_closed() {
-    let upstream = RawServer::new().await;
-    let options = ServeOptions { idle_timeout: Duration::from_millis(50), ..ServeOptions::default() };
-    let gateway = Gateway::start(proxy_to(upstream.address), options).await;
-    let (_sender, connection) = connect::<Empty<Bytes>>(gateway.address).await;
-    soon(connection).await.unwrap().unwrap();
 }
 
 #[tokio::test]

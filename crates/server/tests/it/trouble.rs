@@ -136,10 +136,14 @@ async fn a_client_that_stops_sending_is_a_408_and_no_fault_of_the_upstream() {
 #[tokio::test]
 async fn an_answer_that_takes_its_time_after_the_header_is_let_be() {
     let upstream = RawServer::new().await;
-    let gateway = Gateway::start(impatient(&upstream), ServeOptions::default()).await;
+    let patience = Duration::from_secs(5);
+    let proxy = ProxyOptions { upstream_timeout: patience, ..proxy_to(upstream.address) };
+    let gateway = Gateway::start(proxy, ServeOptions::default()).await;
     let (mut client, mut server) = under_way(&gateway, GET, &upstream).await;
     server.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\na").await;
     client.read_until("\r\n\r\na").await;
+    // From here on time passes when there is nothing else to do.
+    tokio::time::pause();
     // A later request that waits for its header in vain shows that the time is over.
     let mut other = gateway.connect().await;
     other.send(GET).await;
