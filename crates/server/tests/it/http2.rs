@@ -210,3 +210,21 @@ async fn a_body_shorter_than_its_length_is_no_whole_request() {
         assert_eq!(response.status(), 400);
     }
 }
+
+/// Guards against a few connections whose streams take every descriptor: requests have the bound that connections have.
+#[tokio::test]
+async fn streams_beyond_the_bound_wait_for_those_under_way() {
+    let upstream = RawServer::new().await;
+    let options = ServeOptions { max_connections: 2, ..ServeOptions::default() };
+    let gateway = Gateway::start(proxy_to(upstream.address), options).await;
+    let (mut sender, _connection) = connect(gateway.address).await;
+    let mut answers: Vec<_> =
+        ["/1", "/2", "/3"].map(|path| tokio::spawn(sender.send_request(get(path)))).into();
+    let (mut first, mut second) = (upstream.accept().await, upstream.accept().await);
+    assert!(first.read_head().await.starts_with("GET /1 "));
+    assert!(second.read_head().await.starts_with("GET /2 "));
+    assert!(upstream.is_untouched().await, "the third waits");
+    second.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
+    assert_eq!(soon(answers.remove(1)).await.unwrap().unwrap().status(), StatusCode::OK);
+    assert!(second.read_head().await.starts_with("GET /3 "), "on the connection that is free again");
+}
