@@ -60,7 +60,7 @@ mod validate;
 
 pub use answer::{HeaderStyle, ProblemTemplate, ResetUnit, Template, TemplateValues};
 pub use client::{Client, TrustedProxies};
-pub use key::{Key, Presence};
+pub use key::{Key, Presence, is_underscore_twin};
 pub use matcher::{Except, HostPattern, Matcher, Pattern};
 pub use policy::{Api, Code, EncodedSlash, Gateway, Health, Mode, Policy, StoreChoice, TlsFiles};
 pub use problem::{Place, Problem, Problems};

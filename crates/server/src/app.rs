@@ -3,7 +3,6 @@
 //! Binding is a step of its own, so that an occupied port is an error before anything is served, and tests run the
 //! real thing on port 0.
 
-use std::fmt;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
@@ -48,10 +47,12 @@ pub struct Report {
     pub api: Option<DrainReport>,
 }
 
-/// Why an application cannot start.
-#[derive(Debug)]
+/// Why an application cannot start; the words say what to do about it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StartError {
     /// A listener could not be bound.
+    #[error("{face}: {}", cannot_listen(*.address, .source))]
     Bind {
         /// The face.
         face: &'static str,
@@ -61,40 +62,46 @@ pub enum StartError {
         source: io::Error,
     },
     /// A certificate or its key cannot be used.
-    Tls(TlsError),
+    #[error("gateway: {0}")]
+    Tls(#[source] TlsError),
     /// The upstream cannot be forwarded to.
-    Upstream(UpstreamError),
+    #[error("gateway: {0}")]
+    Upstream(#[source] UpstreamError),
     /// The decision API's token cannot be read.
-    Token(TokenError),
+    #[error("api: {0}")]
+    Token(#[source] TokenError),
     /// The policy does not make a limiter.
-    Limiter(tidegate::BuildError),
+    #[error("{0}")]
+    Limiter(#[source] tidegate::BuildError),
 }
 
-impl fmt::Display for StartError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Bind { face, address, source } if source.kind() == io::ErrorKind::AddrInUse => {
-                write!(f, "{face}: {address} is in use; stop what listens there, or choose another `listen`")
-            }
-            Self::Bind { face, address, source } => write!(f, "{face}: cannot listen on {address}: {source}"),
-            Self::Tls(error) => write!(f, "gateway: {error}"),
-            Self::Upstream(error) => write!(f, "gateway: {error}"),
-            Self::Token(error) => write!(f, "api: {error}"),
-            Self::Limiter(error) => error.fmt(f),
-        }
+impl StartError {
+    /// Returns whether an address cannot be listened on, for whatever reason.
+    pub fn is_bind(&self) -> bool {
+        matches!(self, Self::Bind { .. })
+    }
+
+    /// Returns whether somebody else listens on the address.
+    pub fn is_address_in_use(&self) -> bool {
+        matches!(self, Self::Bind { source, .. } if source.kind() == io::ErrorKind::AddrInUse)
     }
 }
 
-impl std::error::Error for StartError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Bind { source, .. } => Some(source),
-            Self::Tls(error) => Some(error),
-            Self::Upstream(error) => Some(error),
-            Self::Token(error) => Some(error),
-            Self::Limiter(error) => Some(error),
+/// Says why an address cannot be listened on, and what to do about it.
+fn cannot_listen(address: SocketAddr, error: &io::Error) -> String {
+    let remedy = match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            return format!("{address} is in use; stop what listens there, or choose another `listen`");
         }
-    }
+        io::ErrorKind::PermissionDenied => {
+            "choose a port from 1024 up, or give the process the right to lower ones (CAP_NET_BIND_SERVICE)"
+        }
+        io::ErrorKind::AddrNotAvailable => {
+            "`listen` has to be an address of this machine: 127.0.0.1 for itself alone, 0.0.0.0 for all of its own"
+        }
+        _ => "choose another `listen`",
+    };
+    format!("cannot listen on {address}: {error}; {remedy}")
 }
 
 impl App {

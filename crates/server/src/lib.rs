@@ -1,4 +1,13 @@
 //! Tidegate's network faces: gateway, decision API, health.
+//!
+//! For programs of one's own there are four doors:
+//!
+//! - [`app::App`] binds and runs every face that a policy names, which is what `tidegate serve` does;
+//! - [`api::router`] and [`health::router`] are axum routers, to be mounted anywhere;
+//! - [`net::serve`] serves any tower service with the listener's protections, PROXY protocol, TLS and draining.
+//!
+//! The rest of [`net`], [`proxy`] and [`gateway`] is public so that each half can be run and tested without the other:
+//! the listener with no limits and no upstream, the forwarding service with no listener. It may change with any version.
 
 pub mod api;
 pub mod app;

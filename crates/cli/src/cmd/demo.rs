@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use tidegate_policy::Policy;
-use tidegate_server::app::{App, StartError};
+use tidegate_server::app::App;
 use tidegate_server::net::{self, ServeOptions};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -36,10 +36,10 @@ async fn demo(mut policy: Policy, listen: Option<SocketAddr>) -> Result<Exit, Fa
     let example = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(cannot_listen)?;
     let behind = example.local_addr().map_err(cannot_listen)?;
     setup::place(&mut policy, listen, behind)?;
-    let app = App::bind(policy.clone()).await.map_err(|error| match error {
-        StartError::Bind { .. } => Failure::from(error)
+    let app = App::bind(policy.clone()).await.map_err(|error| match error.is_bind() {
+        true => Failure::from(error)
             .advise("`tidegate demo --listen 127.0.0.1:0` lets the system choose ports that are free"),
-        _ => Failure::from(error),
+        false => Failure::from(error),
     })?;
     let addresses = app.addresses().map_err(cannot_listen)?;
     lifetime::announce(setup::NAME, &policy, &addresses);

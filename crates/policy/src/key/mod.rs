@@ -21,6 +21,7 @@ use smallvec::SmallVec;
 pub(crate) use json::Pointer;
 pub(crate) use normalize::Normalizer;
 pub(crate) use phone::{load as load_phone_numbers, region};
+pub use source::is_underscore_twin;
 pub(crate) use source::{Source, SourceKind};
 
 use crate::request::{Ambiguous, Facts};

@@ -146,7 +146,9 @@ fn header<'a>(name: &HeaderName, headers: &'a http::HeaderMap) -> Result<Option<
     if lines.next().is_some() {
         return Err(Unread::Ambiguous("is there more than once"));
     }
-    if name.as_str().contains('-') && headers.keys().any(|other| is_twin(name.as_str(), other.as_str())) {
+    if name.as_str().contains('-')
+        && headers.keys().any(|other| is_underscore_twin(other.as_str(), name.as_str()))
+    {
         return Err(Unread::Ambiguous("is there under a second spelling with an underscore"));
     }
     let Some(value) = found else { return Ok(None) };
@@ -154,10 +156,11 @@ fn header<'a>(name: &HeaderName, headers: &'a http::HeaderMap) -> Result<Option<
     Ok(Some(Cow::Borrowed(text)))
 }
 
-/// Returns whether `other` is `name` with at least one hyphen written as an underscore.
-fn is_twin(name: &str, other: &str) -> bool {
+/// Returns whether `name` is `of`, both header fields' names in lower case, with at least one hyphen written as an
+/// underscore: many servers hand both to a program under one name.
+pub fn is_underscore_twin(name: &str, of: &str) -> bool {
     let same = |(a, b): (u8, u8)| a == b || (a == b'-' && b == b'_');
-    name.len() == other.len() && name != other && name.bytes().zip(other.bytes()).all(same)
+    name.len() == of.len() && name != of && of.bytes().zip(name.bytes()).all(same)
 }
 
 /// Decodes a parameter of the path.

@@ -48,17 +48,30 @@ impl fmt::Debug for Token {
 }
 
 /// A token file that cannot be used.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("the token file {} {fault}", path.display())]
 pub struct TokenError {
     path: PathBuf,
+    #[source]
     fault: Fault,
 }
 
-#[derive(Debug)]
+/// What is wrong with a token file, as the end of a sentence.
+#[derive(Debug, thiserror::Error)]
 enum Fault {
-    Unreadable(io::Error),
+    #[error("cannot be read: {0}; create it, or make it readable for this process")]
+    Unreadable(#[source] io::Error),
+    #[error("is empty; write a token into it, `openssl rand -hex 32` makes one")]
     Empty,
+    #[error(
+        "has a space, a line break or a character outside ASCII within its token; \
+         write one token of visible ASCII characters, `openssl rand -hex 32` makes one"
+    )]
     Invisible,
+    #[error(
+        "holds a token of {0} characters, which can be guessed; it needs at least {LEAST_BYTES}, \
+         `openssl rand -hex 32` makes one"
+    )]
     Short(usize),
 }
 
@@ -66,42 +79,5 @@ impl TokenError {
     /// Returns the file.
     pub fn path(&self) -> &Path {
         &self.path
-    }
-}
-
-impl fmt::Display for TokenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = self.path.display();
-        match &self.fault {
-            Fault::Unreadable(error) => write!(
-                f,
-                "cannot read the token file {path}: {error}; create it, or make it readable for this process"
-            ),
-            Fault::Empty => {
-                write!(
-                    f,
-                    "the token file {path} is empty; write a token into it, `openssl rand -hex 32` makes one"
-                )
-            }
-            Fault::Invisible => write!(
-                f,
-                "the token in {path} has a space, a line break or a character outside ASCII within; \
-                 write one token of visible ASCII characters, `openssl rand -hex 32` makes one"
-            ),
-            Fault::Short(bytes) => write!(
-                f,
-                "the token in {path} has {bytes} characters, which can be guessed; it needs at least {LEAST_BYTES}, \
-                 `openssl rand -hex 32` makes one"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for TokenError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match &self.fault {
-            Fault::Unreadable(error) => Some(error),
-            Fault::Empty | Fault::Invisible | Fault::Short(_) => None,
-        }
     }
 }

@@ -12,7 +12,10 @@ use tokio_rustls::TlsAcceptor;
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// A file could not be read, or holds broken PEM.
-    #[error("cannot read {what} from {}: {source}", path.display())]
+    #[error(
+        "cannot read {what} from {}: {source}; it must be a PEM file that this process may read",
+        path.display()
+    )]
     Read {
         /// What the file should hold.
         what: &'static str,

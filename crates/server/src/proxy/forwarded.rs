@@ -10,6 +10,7 @@ use std::net::IpAddr;
 
 use http::header::{FORWARDED, HOST, HeaderMap, HeaderName, HeaderValue};
 
+use tidegate_policy::is_underscore_twin;
 use tidegate_tower::ResolvedClient;
 
 use crate::net::PeerInfo;
@@ -31,8 +32,7 @@ pub(crate) fn is_forwarding(name: &HeaderName) -> bool {
 /// Tells whether a name is one of the forwarding fields written with underscores, which many servers cannot tell apart
 /// from the real one.
 pub(crate) fn is_forwarding_variant(name: &HeaderName) -> bool {
-    let hyphened = name.as_str().replace('_', "-");
-    hyphened != name.as_str() && FORWARDING.iter().any(|known| *known == hyphened.as_str())
+    FORWARDING.iter().any(|known| is_underscore_twin(name.as_str(), known.as_str()))
 }
 
 /// Writes the forwarding fields. Without a peer (a service mounted elsewhere) they are only taken out.

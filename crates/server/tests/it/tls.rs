@@ -120,12 +120,12 @@ fn files_that_will_not_do_are_named_with_the_remedy() {
     let missing = folder.0.join("missing.pem");
     for (certificate, key, words) in [
         (&missing, &key, ["cannot read certificate", "missing.pem"]),
-        (&certificate, &missing, ["cannot read private key", "missing.pem"]),
+        (&certificate, &missing, ["cannot read private key", "this process may read"]),
         (&empty, &key, ["empty.pem holds no certificate", "BEGIN CERTIFICATE"]),
         (&key, &key, ["key.pem holds no certificate", "BEGIN CERTIFICATE"]),
         (&certificate, &empty, ["empty.pem holds no private key", "BEGIN PRIVATE KEY"]),
         (&certificate, &certificate, ["cert.pem holds no private key", "BEGIN PRIVATE KEY"]),
-        (&broken, &key, ["cannot read certificate", "broken.pem"]),
+        (&broken, &key, ["broken.pem", "; it must be a PEM file"]),
         (&certificate, &other, ["cannot be used with the key", "other.pem"]),
     ] {
         let error = tls::acceptor(certificate, key).err().unwrap().to_string();

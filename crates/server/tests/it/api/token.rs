@@ -45,7 +45,10 @@ fn a_file_without_a_usable_token_is_refused_with_a_remedy() {
         assert_eq!(error.path(), path);
     }
     let missing = Token::read("no-such-directory/token").unwrap_err();
-    assert!(missing.to_string().contains("no-such-directory/token: No such file"), "{missing}");
+    assert!(
+        missing.to_string().contains("no-such-directory/token cannot be read: No such file"),
+        "{missing}"
+    );
 }
 
 #[test]

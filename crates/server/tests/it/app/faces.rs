@@ -1,6 +1,5 @@
 //! The faces together: starting, being watched, stopping.
 
-use tidegate_server::app::StartError;
 use tokio::net::{TcpListener, TcpStream};
 
 use super::world::{Running, bind, get};
@@ -24,13 +23,24 @@ async fn an_occupied_port_is_an_error_that_names_the_face_and_the_remedy() {
     );
     let error = match tidegate_server::app::App::bind(tidegate_policy::parse("t.yaml", &text).unwrap()).await
     {
-        Err(error @ StartError::Bind { .. }) => error.to_string(),
+        Err(error) if error.is_address_in_use() => error.to_string(),
         other => panic!("{:?}", other.map(|_| "bound")),
     };
     assert_eq!(
         error,
         format!("gateway: {address} is in use; stop what listens there, or choose another `listen`")
     );
+}
+
+#[tokio::test]
+async fn an_address_of_another_machine_is_an_error_that_says_what_to_write() {
+    let text = format!("tidegate: 1\nhealth: {{ listen: \"192.0.2.1:8084\" }}\n{FREE}");
+    let bound = tidegate_server::app::App::bind(tidegate_policy::parse("t.yaml", &text).unwrap()).await;
+    let error = bound.err().unwrap();
+    assert!(error.is_bind() && !error.is_address_in_use(), "{error:?}");
+    let error = error.to_string();
+    assert!(error.starts_with("health: cannot listen on 192.0.2.1:8084: "), "{error}");
+    assert!(error.contains("`listen` has to be an address of this machine"), "{error}");
 }
 
 #[tokio::test]
