@@ -2,13 +2,24 @@
 
 use super::{Finding, Tree};
 
-/// What may not be written, and what to write instead.
+/// What may not be written in a crate, and what to write instead.
 const SHORTCUTS: &[(&str, &str)] = &[
     ("todo!", "write what is missing, or leave the item out"),
     ("unimplemented!", "write what is missing, or leave the item out"),
     ("#[ignore", "make the test run everywhere, or drop it"),
     ("thread::sleep", "pass the time as an argument, or wait for the event itself"),
 ];
+
+/// What may not be written in a crate's `tests/` besides: there the sockets are real, and so is the time. Unit tests may
+/// sleep, since what they test can be run in paused time.
+const IN_TESTS: &[(&str, &str)] = &[
+    ("time::sleep", SLEEP_REMEDY),
+    (" sleep(", SLEEP_REMEDY),
+    (" sleep_until(", SLEEP_REMEDY),
+    ("time::interval", SLEEP_REMEDY),
+];
+const SLEEP_REMEDY: &str =
+    "wait for the event itself, or test the part alone in paused time, beside its code";
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     tree.ending_in("rs")
@@ -24,8 +35,10 @@ fn of_line(path: &str, number: usize, line: &str) -> Vec<Finding> {
     if line.trim_start().starts_with("//") {
         return Vec::new();
     }
+    let in_tests = if path.contains("/tests/") { IN_TESTS } else { &[] };
     SHORTCUTS
         .iter()
+        .chain(in_tests)
         .filter(|(shortcut, _)| line.contains(shortcut))
         .map(|(shortcut, remedy)| {
             let fault = format!("`{}`", shortcut.trim_start_matches("#["));
@@ -45,6 +58,17 @@ mod tests {
         let places: Vec<&str> = found.iter().map(|it| it.place.as_str()).collect();
         let expected = [2, 3, 4, 5].map(|line| format!("crates/store/tests/it/main.rs:{line}"));
         assert_eq!(places, expected);
+    }
+
+    #[test]
+    fn a_sleep_on_the_runtimes_clock_is_found_in_integration_tests_and_let_be_in_unit_tests() {
+        let lines = "use tokio::time::sleep;\nasync fn f() {\n    sleep(t).await;\n    tokio::time::sleep_until(t).await;\n}\n";
+        let found = check(&Tree::of(&[
+            ("crates/server/tests/it/drain.rs", lines),
+            ("crates/server/src/net/connection/tests.rs", lines),
+        ]));
+        let places: Vec<&str> = found.iter().map(|it| it.place.as_str()).collect();
+        assert_eq!(places, [1, 3, 4].map(|line| format!("crates/server/tests/it/drain.rs:{line}")));
     }
 
     #[test]

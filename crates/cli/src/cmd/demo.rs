@@ -36,10 +36,9 @@ async fn demo(mut policy: Policy, listen: Option<SocketAddr>) -> Result<Exit, Fa
     let example = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(cannot_listen)?;
     let behind = example.local_addr().map_err(cannot_listen)?;
     setup::place(&mut policy, listen, behind)?;
-    let app = App::bind(policy.clone()).await.map_err(|error| match error.is_bind() {
-        true => Failure::from(error)
-            .advise("`tidegate demo --listen 127.0.0.1:0` lets the system choose ports that are free"),
-        false => Failure::from(error),
+    let app = App::bind(policy.clone()).await.map_err(|error| {
+        let choose = "`tidegate demo --listen 127.0.0.1:0` lets the system choose ports that are free";
+        if error.is_bind() { Failure::from(error).advise(choose) } else { Failure::from(error) }
     })?;
     let addresses = app.addresses().map_err(cannot_listen)?;
     lifetime::announce(setup::NAME, &policy, &addresses);

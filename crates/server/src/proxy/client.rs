@@ -1,6 +1,8 @@
 //! The upstream and the pool of connections to it.
 
+use std::collections::HashMap;
 use std::fmt;
+use std::mem::Discriminant;
 use std::time::Duration;
 
 use http::Uri;
@@ -8,8 +10,11 @@ use http::uri::Authority;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use parking_lot::Mutex;
 
 use super::body::UpstreamBody;
+use super::damper::Damper;
+use super::error::ForwardError;
 
 /// How often an upstream's HTTP/2 connection is asked whether it still lives; twice that and it is given up.
 const HTTP2_PING: Duration = Duration::from_secs(20);
@@ -72,6 +77,8 @@ pub(crate) struct Upstream {
     pub(crate) authority: Authority,
     pub(crate) http2: bool,
     pub(crate) timeout: Duration,
+    /// What is logged while there is no answer, one for each kind of error.
+    pub(crate) outages: Mutex<HashMap<Discriminant<ForwardError>, Damper>>,
 }
 
 impl Upstream {
@@ -93,7 +100,13 @@ impl Upstream {
             .http2_keep_alive_interval(options.http2.then_some(HTTP2_PING))
             .http2_keep_alive_timeout(HTTP2_PING)
             .build(connector);
-        Ok(Self { client, authority, http2: options.http2, timeout: options.upstream_timeout })
+        Ok(Self {
+            client,
+            authority,
+            http2: options.http2,
+            timeout: options.upstream_timeout,
+            outages: Mutex::default(),
+        })
     }
 }
 

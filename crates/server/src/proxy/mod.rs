@@ -6,6 +6,7 @@
 
 mod body;
 mod client;
+mod damper;
 mod error;
 mod forwarded;
 pub(crate) mod headers;
@@ -69,13 +70,9 @@ where
         let upstream = Arc::clone(&self.upstream);
         Box::pin(async move {
             let response = upstream.forward(request).await.unwrap_or_else(|error| {
-                let status = error.status();
-                if status.is_server_error() {
-                    tracing::warn!(%error, cause = error.cause(), upstream = %upstream.authority, "no answer to pass on");
-                } else {
-                    tracing::debug!(%error, cause = error.cause(), "a client failed");
-                }
-                problem_response::<Full<Bytes>>(status, error.detail()).map(ProxyBody::from)
+                let response = problem_response::<Full<Bytes>>(error.status(), error.detail());
+                upstream.log(error);
+                response.map(ProxyBody::from)
             });
             Ok(response)
         })
@@ -127,6 +124,20 @@ impl Upstream {
         parts.version = if self.http2 { Version::HTTP_2 } else { Version::HTTP_11 };
         parts.uri = self.target(&parts.uri).map_err(ForwardError::Target)?;
         Ok((Request::from_parts(parts, body), progress))
+    }
+
+    /// Logs why there is no answer; of what is not the client's doing, each kind by itself and not without bound.
+    fn log(&self, error: ForwardError) {
+        if !error.status().is_server_error() {
+            tracing::debug!(%error, cause = error.cause(), "a client failed");
+            return;
+        }
+        let damper = self.outages.lock().entry(std::mem::discriminant(&error)).or_default().clone();
+        let upstream = self.authority.clone();
+        damper.tell(move |more| match more {
+            0 => tracing::warn!(%error, cause = error.cause(), %upstream, "no answer to pass on"),
+            more => tracing::warn!(%error, cause = error.cause(), %upstream, more, "no answer to pass on, {more} times more"),
+        });
     }
 
     fn target(&self, uri: &Uri) -> Result<Uri, http::Error> {
