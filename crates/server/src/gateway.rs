@@ -28,6 +28,7 @@ pub fn service(limiter: &Limiter, face: &file::Gateway) -> Result<Gateway, Upstr
         upstream: face.upstream.clone(),
         http2: face.upstream_http2,
         upstream_timeout: face.upstream_timeout,
+        max_requests: face.max_connections,
         ..ProxyOptions::default()
     };
     let forward = Proxy::new(&options)?;

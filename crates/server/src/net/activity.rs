@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 /// The count of requests under way on one connection.
@@ -38,7 +38,7 @@ impl Activity {
     pub(crate) fn begin(self: &Arc<Self>) -> UnderWay {
         self.under_way.fetch_add(1, Ordering::AcqRel);
         self.begun.notify_waiters();
-        UnderWay { activity: Arc::clone(self), place: None }
+        UnderWay(Arc::clone(self))
     }
 
     pub(crate) fn under_way(&self) -> usize {
@@ -76,25 +76,13 @@ impl Activity {
 
 /// Marks a request as under way while it lives.
 #[derive(Debug)]
-pub(crate) struct UnderWay {
-    activity: Arc<Activity>,
-    /// Its place among the requests of the listener, once it has one.
-    place: Option<OwnedSemaphorePermit>,
-}
-
-impl UnderWay {
-    /// Waits for a place among the listener's requests, and keeps it.
-    pub(crate) async fn take_place(&mut self, places: &Arc<Semaphore>) {
-        // An error would be a closed semaphore, and this one is never closed.
-        self.place = Arc::clone(places).acquire_owned().await.ok();
-    }
-}
+pub(crate) struct UnderWay(Arc<Activity>);
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        let now = u64::try_from(self.activity.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.activity.idle_since.store(now, Ordering::Release);
-        self.activity.under_way.fetch_sub(1, Ordering::AcqRel);
+        let now = u64::try_from(self.0.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.0.idle_since.store(now, Ordering::Release);
+        self.0.under_way.fetch_sub(1, Ordering::AcqRel);
     }
 }
 

@@ -17,7 +17,6 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tower_service::Service;
@@ -77,16 +76,12 @@ pub(crate) struct Connector {
     http2: http2::Builder<TokioExecutor>,
     signals: Arc<Signals>,
     tunnels: Tunnels,
-    /// A place for each request under way: without a bound of their own, the streams of a few HTTP/2 connections would
-    /// take as many descriptors, and connections to the upstream, as they like.
-    places: Arc<Semaphore>,
 }
 
 impl Connector {
     pub(crate) fn new(options: ServeOptions, signals: Arc<Signals>, tunnels: Tunnels) -> Self {
         let (http1, http2) = (http1_builder(&options), http2_builder(&options));
-        let places = options.max_connections.clamp(1, Semaphore::MAX_PERMITS);
-        Self { options, http1, http2, signals, tunnels, places: Arc::new(Semaphore::new(places)) }
+        Self { options, http1, http2, signals, tunnels }
     }
 
     /// Serves a connection to its end.
@@ -118,17 +113,12 @@ impl Connector {
         let tunnels = self.tunnels.scope(permit);
         let Some(tls) = &self.options.tls else {
             let (stream, http2) = before.wait(read_version(stream)).await?;
-            let context = Context::new(info, tunnels, Arc::clone(&self.places), self.options.request);
+            let context = Context::new(info, tunnels, self.options.request);
             return Some(self.http(stream, http2, (context, signals), service).await);
         };
         let stream = before.wait(tls.accept(stream)).await?;
         let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-        let context = Context::new(
-            PeerInfo { tls: true, ..info },
-            tunnels,
-            Arc::clone(&self.places),
-            self.options.request,
-        );
+        let context = Context::new(PeerInfo { tls: true, ..info }, tunnels, self.options.request);
         Some(self.http(stream, http2, (context, signals), service).await)
     }
 

@@ -17,8 +17,7 @@ pub struct ServeOptions {
     /// Expects a PROXY protocol header on every connection. None by default: never looked for.
     pub proxy_protocol: Option<ProxyProtocol>,
     /// The most connections held at once, tunnels included. At the limit accepting waits, so that newcomers queue in
-    /// the kernel's backlog rather than being turned away. As many requests may be under way: HTTP/2 streams beyond wait.
-    /// Default 10,000.
+    /// the kernel's backlog rather than being turned away. Default 10,000.
     pub max_connections: usize,
     /// What a single request may be.
     pub request: RequestLimits,

@@ -9,7 +9,6 @@ use http::{Request, Response, StatusCode, Version};
 use http_body_util::{Either, Full};
 use hyper::body::Incoming;
 use tidegate_tower::problem_response;
-use tokio::sync::Semaphore;
 use tower_service::Service;
 
 use super::activity::{Activity, Tracked};
@@ -24,19 +23,12 @@ pub(crate) struct Context {
     info: PeerInfo,
     limits: RequestLimits,
     tunnels: TunnelScope,
-    /// A place for each request that may be under way on the listener.
-    places: Arc<Semaphore>,
     pub(crate) activity: Arc<Activity>,
 }
 
 impl Context {
-    pub(crate) fn new(
-        info: PeerInfo,
-        tunnels: TunnelScope,
-        places: Arc<Semaphore>,
-        limits: RequestLimits,
-    ) -> Self {
-        Self { info, limits, tunnels, places, activity: Activity::new() }
+    pub(crate) fn new(info: PeerInfo, tunnels: TunnelScope, limits: RequestLimits) -> Self {
+        Self { info, limits, tunnels, activity: Activity::new() }
     }
 
     /// Admits a request and has the service answer it.
@@ -49,7 +41,7 @@ impl Context {
     where
         S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>,
     {
-        let mut under_way = self.activity.begin();
+        let under_way = self.activity.begin();
         let version = request.version();
         let sound = findings.as_ref().is_none_or(|findings| findings.next_is_sound());
         let admitted =
@@ -60,7 +52,6 @@ impl Context {
             }
             refuse(refusal, version).map(Either::Right)
         } else {
-            under_way.take_place(&self.places).await;
             request.extensions_mut().insert(self.info);
             request.extensions_mut().insert(self.tunnels.clone());
             std::future::poll_fn(|cx| service.poll_ready(cx)).await?;

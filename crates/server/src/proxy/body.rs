@@ -11,6 +11,7 @@ use http_body::{Body, Frame, SizeHint};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Either, Empty, Full};
 use hyper::body::Incoming;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
 use super::error::ClientBodyError;
@@ -19,12 +20,21 @@ use crate::net::BoxError;
 
 /// The body of the gateway's answer: the upstream's, streamed, or one of our own.
 #[derive(Debug)]
-pub struct ProxyBody(Either<Incoming, Full<Bytes>>);
+pub struct ProxyBody {
+    body: Either<Incoming, Full<Bytes>>,
+    /// The request's place among those under way; it is free again once the answer has ended.
+    _place: Option<OwnedSemaphorePermit>,
+}
 
 impl ProxyBody {
     /// A body of these bytes.
     pub fn full(bytes: impl Into<Bytes>) -> Self {
-        Self(Either::Right(Full::new(bytes.into())))
+        Self::from(Full::new(bytes.into()))
+    }
+
+    /// The upstream's body, of a request that holds this place.
+    pub(crate) fn passed(body: Incoming, place: OwnedSemaphorePermit) -> Self {
+        Self { body: Either::Left(body), _place: Some(place) }
     }
 
     /// A body of no bytes.
@@ -33,15 +43,9 @@ impl ProxyBody {
     }
 }
 
-impl From<Incoming> for ProxyBody {
-    fn from(body: Incoming) -> Self {
-        Self(Either::Left(body))
-    }
-}
-
 impl From<Full<Bytes>> for ProxyBody {
     fn from(body: Full<Bytes>) -> Self {
-        Self(Either::Right(body))
+        Self { body: Either::Right(body), _place: None }
     }
 }
 
@@ -53,15 +57,15 @@ impl Body for ProxyBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        Pin::new(&mut self.0).poll_frame(cx)
+        Pin::new(&mut self.body).poll_frame(cx)
     }
 
     fn is_end_stream(&self) -> bool {
-        self.0.is_end_stream()
+        self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.0.size_hint()
+        self.body.size_hint()
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::mem::Discriminant;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::Uri;
@@ -11,6 +12,7 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use parking_lot::Mutex;
+use tokio::sync::Semaphore;
 
 use super::body::UpstreamBody;
 use super::damper::Damper;
@@ -32,6 +34,8 @@ pub struct ProxyOptions {
     pub connect_timeout: Duration,
     /// The longest the upstream may take to begin its answer, from the last piece of the request's body. Default 30 s.
     pub upstream_timeout: Duration,
+    /// The most requests under way at the upstream; further ones wait, at most the upstream's time. Default 10,000.
+    pub max_requests: usize,
     /// How long an unused connection is kept. Below what servers usually allow, so that they rarely close one just as
     /// it is taken up again. Default 50 s.
     pub pool_idle_timeout: Duration,
@@ -46,6 +50,7 @@ impl Default for ProxyOptions {
             http2: false,
             connect_timeout: Duration::from_secs(5),
             upstream_timeout: Duration::from_secs(30),
+            max_requests: 10_000,
             pool_idle_timeout: Duration::from_secs(50),
             pool_max_idle: 1024,
         }
@@ -77,6 +82,9 @@ pub(crate) struct Upstream {
     pub(crate) authority: Authority,
     pub(crate) http2: bool,
     pub(crate) timeout: Duration,
+    /// A place for each request under way: without a bound of their own, the streams of a few HTTP/2 clients would take
+    /// every descriptor, and as many connections to the upstream.
+    pub(crate) places: Arc<Semaphore>,
     /// What is logged while there is no answer, one for each kind of error.
     pub(crate) outages: Mutex<HashMap<Discriminant<ForwardError>, Damper>>,
 }
@@ -105,6 +113,7 @@ impl Upstream {
             authority,
             http2: options.http2,
             timeout: options.upstream_timeout,
+            places: Arc::new(Semaphore::new(options.max_requests.clamp(1, Semaphore::MAX_PERMITS))),
             outages: Mutex::default(),
         })
     }

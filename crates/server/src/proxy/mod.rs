@@ -26,6 +26,7 @@ use http_body::Body;
 use http_body_util::Full;
 use hyper::body::Incoming;
 use tidegate_tower::{ResolvedClient, problem_response};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 use tower_service::Service;
 
@@ -90,14 +91,27 @@ impl Upstream {
         let client_side = protocol.as_ref().map(|_| hyper::upgrade::on(&mut request));
         let scope = request.extensions().get::<TunnelScope>().cloned();
         let (request, progress) = self.prepare(request, protocol)?;
+        let place = self.place().await?;
         let mut response = wait(self.client.request(request), progress.as_deref(), self.timeout).await?;
         let switches = response.status() == StatusCode::SWITCHING_PROTOCOLS;
         if switches {
             let client_side = client_side.ok_or(ForwardError::UnaskedUpgrade)?;
-            upgrade::open(client_side, hyper::upgrade::on(&mut response), scope);
+            upgrade::open(client_side, hyper::upgrade::on(&mut response), scope, place);
+            headers::prepare_response(response.headers_mut(), switches);
+            return Ok(pass_on(response, |_| ProxyBody::empty()));
         }
         headers::prepare_response(response.headers_mut(), switches);
-        Ok(pass_on(response, switches))
+        Ok(pass_on(response, |body| ProxyBody::passed(body, place)))
+    }
+
+    /// Waits for a place among the requests under way, as long as for the upstream itself.
+    async fn place(&self) -> Result<OwnedSemaphorePermit, ForwardError> {
+        let place = Arc::clone(&self.places).acquire_owned();
+        match tokio::time::timeout(self.timeout, place).await {
+            Ok(Ok(place)) => Ok(place),
+            // The semaphore is never closed.
+            Ok(Err(_)) | Err(_) => Err(ForwardError::UpstreamTimeout),
+        }
     }
 
     /// Makes the client's request into ours.
@@ -180,13 +194,12 @@ where
 }
 
 /// Makes the upstream's answer into ours.
-fn pass_on(response: Response<Incoming>, switches: bool) -> Response<ProxyBody> {
+fn pass_on(response: Response<Incoming>, body_of: impl FnOnce(Incoming) -> ProxyBody) -> Response<ProxyBody> {
     let (mut parts, body) = response.into_parts();
     parts.extensions.clear();
     // The upstream's version is its own; the client is answered in the one it spoke.
     parts.version = Version::default();
-    let body = if switches { ProxyBody::empty() } else { ProxyBody::from(body) };
-    Response::from_parts(parts, body)
+    Response::from_parts(parts, body_of(body))
 }
 
 #[cfg(test)]

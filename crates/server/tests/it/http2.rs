@@ -215,8 +215,8 @@ async fn a_body_shorter_than_its_length_is_no_whole_request() {
 #[tokio::test]
 async fn streams_beyond_the_bound_wait_for_those_under_way() {
     let upstream = RawServer::new().await;
-    let options = ServeOptions { max_connections: 2, ..ServeOptions::default() };
-    let gateway = Gateway::start(proxy_to(upstream.address), options).await;
+    let proxy = ProxyOptions { max_requests: 2, ..proxy_to(upstream.address) };
+    let gateway = Gateway::start(proxy, ServeOptions::default()).await;
     let (mut sender, _connection) = connect(gateway.address).await;
     let mut answers: Vec<_> =
         ["/1", "/2", "/3"].map(|path| tokio::spawn(sender.send_request(get(path)))).into();

@@ -26,7 +26,7 @@ impl Served {
         let address = SocketAddr::from(([127, 0, 0, 1], 1));
         let info = PeerInfo { peer: address, local: address, tls: false };
         let options = ServeOptions::default();
-        let context = Context::new(info, tunnels.scope(permit), Arc::new(Semaphore::new(1)), options.request);
+        let context = Context::new(info, tunnels.scope(permit), options.request);
         let connector = Connector::new(options, Arc::clone(&signals), tunnels);
         let service = tower::service_fn(|request: Request<Incoming>| async move {
             let seconds = request.uri().path().trim_start_matches('/').parse().unwrap_or(0);
