@@ -18,12 +18,12 @@ const FILTER: &str = "RUST_LOG";
 pub(crate) fn start(args: &LogArgs, usual: Level) -> Result<(), Failure> {
     let from_env = env::var(FILTER).ok().filter(|filter| !filter.is_empty());
     let filter = match (args.log_level, from_env) {
-        (Some(level), _) => EnvFilter::new(level.name()),
+        (Some(level), _) => ours(level),
         (None, Some(filter)) => EnvFilter::builder().parse(&filter).map_err(|error| {
             let advice = "write it as `info` or `warn,tidegate_server=debug`";
             Failure::failed(format!("{FILTER}=\"{filter}\" cannot be read: {error}; {advice}"))
         })?,
-        (None, None) => EnvFilter::new(usual.name()),
+        (None, None) => ours(usual),
     };
     let to_stderr = tracing_subscriber::fmt()
         .with_writer(io::stderr)
@@ -35,6 +35,12 @@ pub(crate) fn start(args: &LogArgs, usual: Level) -> Result<(), Failure> {
         LogStyle::Json => to_stderr.json().flatten_event(true).with_current_span(false).init(),
     }
     Ok(())
+}
+
+/// Returns the filter of a level for what Tidegate says. The HTTP machinery below speaks of each connection, and warns of
+/// each that is reset: whoever wants to hear it names it in the environment's filter.
+fn ours(level: Level) -> EnvFilter {
+    EnvFilter::new(format!("{},h2=error,hyper=warn,hyper_util=warn", level.name()))
 }
 
 /// Returns whether standard error is a terminal whose user wants colour (<https://no-color.org>).
