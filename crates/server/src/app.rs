@@ -117,7 +117,8 @@ impl App {
             health: None,
         };
         if let Some(face) = &policy.gateway {
-            let service = gateway::service(&app.limiter, face).map_err(StartError::Upstream)?;
+            let service = gateway::service(&app.limiter, face, &policy.trusted);
+            let service = service.map_err(StartError::Upstream)?;
             let options = gateway::options(face, &policy.trusted).map_err(StartError::Tls)?;
             app.gateway = Some((listen("gateway", face.listen).await?, service, options));
         }

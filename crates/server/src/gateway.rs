@@ -23,12 +23,17 @@ pub struct Gateway(LimitService<Proxy>);
 ///
 /// # Errors
 /// When the upstream is not one that can be forwarded to.
-pub fn service(limiter: &Limiter, face: &file::Gateway) -> Result<Gateway, UpstreamError> {
+pub fn service(
+    limiter: &Limiter,
+    face: &file::Gateway,
+    trusted: &TrustedProxies,
+) -> Result<Gateway, UpstreamError> {
     let options = ProxyOptions {
         upstream: face.upstream.clone(),
         http2: face.upstream_http2,
         upstream_timeout: face.upstream_timeout,
         max_requests: face.max_connections,
+        client_header: Some(trusted.client_header()),
         ..ProxyOptions::default()
     };
     let forward = Proxy::new(&options)?;

@@ -83,6 +83,15 @@ impl TrustedProxies {
         }
     }
 
+    /// Returns the name of the header in which a trusted peer names the client.
+    pub fn client_header(&self) -> HeaderName {
+        match &self.header {
+            ClientHeader::XForwardedFor => HeaderName::from_static("x-forwarded-for"),
+            ClientHeader::Forwarded => http::header::FORWARDED,
+            ClientHeader::Single(name) => name.clone(),
+        }
+    }
+
     /// Returns whether the word of this peer is taken.
     pub fn trusts(&self, peer: IpAddr) -> bool {
         match &self.who {

@@ -9,10 +9,13 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 use tokio::sync::Notify;
 use tokio::time::Instant;
+
+use super::stall::Watched;
 
 /// The count of requests under way on one connection.
 #[derive(Debug)]
@@ -87,38 +90,64 @@ impl Drop for UnderWay {
 }
 
 pin_project! {
-    /// An answer's body that keeps its request under way.
+    /// An answer's body that keeps its request under way, and tells whose turn it is.
     #[derive(Debug)]
     pub(crate) struct Tracked<B> {
         #[pin]
         body: B,
+        // What the body has given and the connection has not got.
+        rest: Bytes,
         under_way: UnderWay,
+        watched: Watched,
     }
 }
 
 impl<B> Tracked<B> {
-    pub(crate) fn new(body: B, under_way: UnderWay) -> Self {
-        Self { body, under_way }
+    pub(crate) fn new(body: B, under_way: UnderWay, watched: Watched) -> Self {
+        Self { body, rest: Bytes::new(), under_way, watched }
     }
 }
 
-impl<B: Body> Body for Tracked<B> {
-    type Data = B::Data;
+impl<B: Body<Data = Bytes>> Body for Tracked<B> {
+    type Data = Bytes;
     type Error = B::Error;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
-        self.project().body.poll_frame(cx)
+        let this = self.project();
+        if !this.rest.is_empty() {
+            this.watched.clients_turn();
+            return Poll::Ready(Some(Ok(Frame::data(this.watched.piece(this.rest)))));
+        }
+        let frame = this.body.poll_frame(cx).map_ok(|frame| match frame.into_data() {
+            Ok(data) => {
+                *this.rest = data;
+                Frame::data(this.watched.piece(this.rest))
+            }
+            Err(frame) => frame,
+        });
+        if frame.is_ready() {
+            this.watched.clients_turn();
+        } else {
+            this.watched.not_the_clients_turn();
+        }
+        frame
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.rest.is_empty() && self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        let (rest, body) = (self.rest.len() as u64, self.body.size_hint());
+        let mut hint = SizeHint::new();
+        if let Some(upper) = body.upper() {
+            hint.set_upper(upper.saturating_add(rest));
+        }
+        hint.set_lower(body.lower().saturating_add(rest));
+        hint
     }
 }
 

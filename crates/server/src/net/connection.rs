@@ -13,7 +13,7 @@ use http_body::Body;
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::net::TcpStream;
@@ -24,6 +24,7 @@ use tower_service::Service;
 use super::BoxError;
 use super::activity::Activity;
 use super::framing::{self, Findings};
+use super::fullness::Fullness;
 use super::linger::Lingering;
 use super::listener::Accepted;
 use super::options::{ProxyProtocol, ServeOptions};
@@ -31,6 +32,7 @@ use super::peer::PeerInfo;
 use super::proxy_protocol::{self, HeaderError};
 use super::request::Context;
 use super::rewind::Rewind;
+use super::stall::StreamExecutor;
 use super::tunnels::Tunnels;
 
 /// What every HTTP/2 connection starts with; no HTTP/1.1 method is its beginning.
@@ -73,7 +75,7 @@ impl Signals {
 pub(crate) struct Connector {
     options: ServeOptions,
     http1: http1::Builder,
-    http2: http2::Builder<TokioExecutor>,
+    http2: http2::Builder<StreamExecutor>,
     signals: Arc<Signals>,
     tunnels: Tunnels,
 }
@@ -159,13 +161,15 @@ impl Connector {
         B::Error: Into<BoxError>,
     {
         let context = Arc::new(context);
-        let activity = Arc::clone(&context.activity);
-        let ServeOptions { idle_timeout, header_timeout, last_request, .. } = self.options;
+        let (activity, stalls) = (Arc::clone(&context.activity), Arc::clone(&context.stalls));
+        let ServeOptions { idle_timeout, header_timeout, last_request, send_timeout, .. } = self.options;
+        let stream = Fullness::new(stream, Arc::clone(&stalls));
+        let stalled = stalls.stalled(send_timeout);
         if http2 {
             // Its clients are told which requests will not be looked at, so there is nothing to wait for.
             let ends = Ends { signals, idle_timeout, last_request: Duration::ZERO };
             // Being told to go takes the client's part, and one that never begins is neither told nor pinged.
-            let overdue = activity.idle_for(idle_timeout + header_timeout);
+            let overdue = either(activity.idle_for(idle_timeout + header_timeout), stalled);
             let handler =
                 service_fn(move |request| Arc::clone(&context).handle(service.clone(), request, None));
             let connection = self.http2.serve_connection(TokioIo::new(stream), handler);
@@ -174,7 +178,7 @@ impl Connector {
         let findings = Findings::new();
         let stream = Lingering::new(framing::watched(stream, Arc::clone(&findings)), Arc::clone(&findings));
         let overdue = Arc::clone(&findings);
-        let overdue = overdue.header_time.overdue(&activity, header_timeout);
+        let overdue = either(overdue.header_time.overdue(&activity, header_timeout), stalled);
         let handler = service_fn(move |request| {
             let findings = Arc::clone(&findings);
             Arc::clone(&context).handle(service.clone(), request, Some(findings))
@@ -249,7 +253,7 @@ impl Ends {
                     };
                 }
                 () = &mut overdue => {
-                    tracing::debug!("a client took too long over a header or its goodbye");
+                    tracing::debug!("a client took too long over a header, an answer or its goodbye");
                     return Outcome::Ended;
                 }
                 () = &mut drained, if !ending => {}
@@ -268,6 +272,14 @@ impl Ends {
             () = activity.busy() => {}
             () = tokio::time::sleep(self.last_request) => {}
         }
+    }
+}
+
+/// Returns as soon as one of two has come to its end.
+async fn either(one: impl Future<Output = ()>, other: impl Future<Output = ()>) {
+    tokio::select! {
+        () = one => {}
+        () = other => {}
     }
 }
 
@@ -314,9 +326,9 @@ fn http1_builder(options: &ServeOptions) -> http1::Builder {
     builder
 }
 
-fn http2_builder(options: &ServeOptions) -> http2::Builder<TokioExecutor> {
+fn http2_builder(options: &ServeOptions) -> http2::Builder<StreamExecutor> {
     let header = u32::try_from(options.request.max_header_bytes).unwrap_or(u32::MAX);
-    let mut builder = http2::Builder::new(TokioExecutor::new());
+    let mut builder = http2::Builder::new(StreamExecutor);
     builder
         .timer(TokioTimer::new())
         .max_concurrent_streams(options.http2_max_streams)

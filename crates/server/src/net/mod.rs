@@ -9,6 +9,7 @@ mod activity;
 mod admit;
 mod connection;
 mod framing;
+mod fullness;
 mod header_time;
 mod linger;
 mod listener;
@@ -18,6 +19,7 @@ mod proxy_protocol;
 mod request;
 mod rewind;
 mod serve;
+mod stall;
 pub mod tls;
 mod tunnels;
 

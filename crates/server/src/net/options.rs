@@ -34,8 +34,9 @@ pub struct ServeOptions {
     pub http2_max_streams: u32,
     /// How often an HTTP/2 connection is pinged; unanswered for as long again, it is closed. Default 30 s.
     pub http2_keep_alive: Duration,
-    /// How long a client may take none of what it is sent; then it is cut off. Told to the kernel, on Linux only: elsewhere a
-    /// client that does not read is not cut. Default 60 s.
+    /// How long a client may take none of what it is sent. A connection that takes nothing is cut off by the kernel, on
+    /// Linux; elsewhere after ten times as long. An HTTP/2 stream whose answer is not taken is reset, while others of
+    /// its connection go on. Default 60 s.
     pub send_timeout: Duration,
     /// How long requests under way may take to finish once shutdown has begun. Default 30 s.
     pub drain_timeout: Duration,

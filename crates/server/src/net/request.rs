@@ -16,6 +16,7 @@ use super::admit::{self, Refusal};
 use super::framing::Findings;
 use super::options::RequestLimits;
 use super::peer::PeerInfo;
+use super::stall::Stalls;
 use super::tunnels::TunnelScope;
 
 /// What a connection's requests have in common.
@@ -24,11 +25,12 @@ pub(crate) struct Context {
     limits: RequestLimits,
     tunnels: TunnelScope,
     pub(crate) activity: Arc<Activity>,
+    pub(crate) stalls: Arc<Stalls>,
 }
 
 impl Context {
     pub(crate) fn new(info: PeerInfo, tunnels: TunnelScope, limits: RequestLimits) -> Self {
-        Self { info, limits, tunnels, activity: Activity::new() }
+        Self { info, limits, tunnels, activity: Activity::new(), stalls: Stalls::new() }
     }
 
     /// Admits a request and has the service answer it.
@@ -62,7 +64,7 @@ impl Context {
         {
             findings.became_tunnel();
         }
-        Ok(response.map(|body| Tracked::new(body, under_way)))
+        Ok(response.map(|body| Tracked::new(body, under_way, self.stalls.watch())))
     }
 }
 

@@ -6,8 +6,8 @@ use std::mem::Discriminant;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::Uri;
 use http::uri::Authority;
+use http::{HeaderName, Uri};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
@@ -36,6 +36,9 @@ pub struct ProxyOptions {
     pub upstream_timeout: Duration,
     /// The most requests under way at the upstream; further ones wait, at most the upstream's time. Default 10,000.
     pub max_requests: usize,
+    /// The header in which trusted peers name the client, taken out where the peer is not trusted. The usual ones are
+    /// in any case. Default: none but those.
+    pub client_header: Option<HeaderName>,
     /// How long an unused connection is kept. Below what servers usually allow, so that they rarely close one just as
     /// it is taken up again. Default 50 s.
     pub pool_idle_timeout: Duration,
@@ -51,6 +54,7 @@ impl Default for ProxyOptions {
             connect_timeout: Duration::from_secs(5),
             upstream_timeout: Duration::from_secs(30),
             max_requests: 10_000,
+            client_header: None,
             pool_idle_timeout: Duration::from_secs(50),
             pool_max_idle: 1024,
         }
@@ -82,6 +86,7 @@ pub(crate) struct Upstream {
     pub(crate) authority: Authority,
     pub(crate) http2: bool,
     pub(crate) timeout: Duration,
+    pub(crate) client_header: Option<HeaderName>,
     /// A place for each request under way: without a bound of their own, the streams of a few HTTP/2 clients would take
     /// every descriptor, and as many connections to the upstream.
     pub(crate) places: Arc<Semaphore>,
@@ -113,6 +118,7 @@ impl Upstream {
             authority,
             http2: options.http2,
             timeout: options.upstream_timeout,
+            client_header: options.client_header.clone(),
             places: Arc::new(Semaphore::new(options.max_requests.clamp(1, Semaphore::MAX_PERMITS))),
             outages: Mutex::default(),
         })

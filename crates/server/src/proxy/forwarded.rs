@@ -35,23 +35,29 @@ pub(crate) fn is_forwarding_variant(name: &HeaderName) -> bool {
     FORWARDING.iter().any(|known| is_underscore_twin(name.as_str(), known.as_str()))
 }
 
-/// Writes the forwarding fields. Without a peer (a service mounted elsewhere) they are only taken out.
+/// Takes out what is said of addresses by whoever has no say: from a peer that nobody vouches for the forwarding fields
+/// and `own`, the one in which the policy has trusted peers name the client; from anyone those written with underscores.
+pub(crate) fn drop_forged(headers: &mut HeaderMap, vouched: bool, own: Option<&HeaderName>) {
+    let is_variant = |name: &HeaderName| {
+        is_forwarding_variant(name) || own.is_some_and(|own| is_underscore_twin(name.as_str(), own.as_str()))
+    };
+    let variants: Vec<HeaderName> = headers.keys().filter(|name| is_variant(name)).cloned().collect();
+    for name in variants {
+        headers.remove(name);
+    }
+    if !vouched {
+        for name in FORWARDING.iter().chain(own) {
+            headers.remove(name);
+        }
+    }
+}
+
+/// Writes the forwarding fields, where there is a peer: a service mounted elsewhere may know none.
 pub(crate) fn set_forwarding(
     headers: &mut HeaderMap,
     peer: Option<&PeerInfo>,
     resolved: Option<&ResolvedClient>,
 ) {
-    let variants: Vec<HeaderName> =
-        headers.keys().filter(|name| is_forwarding_variant(name)).cloned().collect();
-    for name in variants {
-        headers.remove(name);
-    }
-    let trusted = resolved.is_some_and(|client| client.peer_trusted);
-    if !trusted {
-        for name in &FORWARDING {
-            headers.remove(name);
-        }
-    }
     let Some(peer) = peer else {
         return;
     };

@@ -128,6 +128,8 @@ impl Upstream {
         let (body, progress) = body::from_client(body);
         headers::prepare_request(&mut parts.headers, protocol, self.http2);
         let (peer, resolved) = (parts.extensions.get::<PeerInfo>(), parts.extensions.get::<ResolvedClient>());
+        let vouched = resolved.is_some_and(|client| client.peer_trusted);
+        forwarded::drop_forged(&mut parts.headers, vouched, self.client_header.as_ref());
         forwarded::set_forwarding(&mut parts.headers, peer, resolved);
         headers::add_via(&mut parts.headers, parts.version);
         if !headers::frame_body(&mut parts.headers, progress.is_some(), self.http2) {

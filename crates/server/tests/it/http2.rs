@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response, StatusCode, Version};
@@ -209,6 +210,31 @@ async fn a_body_shorter_than_its_length_is_no_whole_request() {
     if let Ok(response) = soon(response).await.unwrap() {
         assert_eq!(response.status(), 400);
     }
+}
+
+/// Guards against a few connections whose streams, given no window, hold every place for good.
+#[tokio::test]
+async fn an_answer_that_is_not_taken_gives_its_place_back() {
+    let upstream = RawServer::new().await;
+    let proxy = ProxyOptions { max_requests: 1, ..proxy_to(upstream.address) };
+    let options = ServeOptions { send_timeout: Duration::from_millis(200), ..ServeOptions::default() };
+    let gateway = Gateway::start(proxy, options).await;
+    let stream = TokioIo::new(TcpStream::connect(gateway.address).await.unwrap());
+    let (mut sender, connection) = hyper::client::conn::http2::Builder::new(TokioExecutor::new())
+        .initial_stream_window_size(0)
+        .handshake(stream)
+        .await
+        .unwrap();
+    let _connection = tokio::spawn(connection);
+    let answer = tokio::spawn(sender.send_request(get("/stalls")));
+    let mut first = upstream.accept().await;
+    first.read_head().await;
+    first.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc").await;
+    let stalled = soon(answer).await.unwrap().unwrap();
+    let _next = tokio::spawn(sender.send_request(get("/next")));
+    assert!(upstream.accept().await.read_head().await.starts_with("GET /next "));
+    assert_eq!(first.read_to_close().await, "", "nobody waits for the rest");
+    assert!(soon(stalled.into_body().collect()).await.is_err());
 }
 
 /// Guards against a few connections whose streams take every descriptor: requests have the bound that connections have.

@@ -1,11 +1,14 @@
 //! How long a client may take over what, in paused time over a pipe: no machine is too slow for them.
 
 use http_body_util::{Empty, Full};
+use hyper_util::rt::TokioExecutor;
 use tokio::io::{AsyncWriteExt, DuplexStream, duplex};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
 use super::*;
+
+mod stalls;
 
 const GET: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 
@@ -19,6 +22,21 @@ struct Served {
 impl Served {
     /// Has the listener's defaults: 30 s for a handshake or a header, 75 s for idling.
     fn start(http2: bool) -> Self {
+        let service = tower::service_fn(|request: Request<Incoming>| async move {
+            let seconds = request.uri().path().trim_start_matches('/').parse().unwrap_or(0);
+            after(seconds).await;
+            Ok::<_, Infallible>(Response::new(Full::new(Bytes::from_static(b"ok"))))
+        });
+        Self::by(service, http2)
+    }
+
+    fn by<S, B>(service: S, http2: bool) -> Self
+    where
+        S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible> + Clone + Send + 'static,
+        S::Future: Send + 'static,
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
         let (client, server) = duplex(1 << 16);
         let signals = Arc::new(Signals::default());
         let tunnels = Tunnels::new(&signals.cut);
@@ -28,11 +46,6 @@ impl Served {
         let options = ServeOptions::default();
         let context = Context::new(info, tunnels.scope(permit), options.request);
         let connector = Connector::new(options, Arc::clone(&signals), tunnels);
-        let service = tower::service_fn(|request: Request<Incoming>| async move {
-            let seconds = request.uri().path().trim_start_matches('/').parse().unwrap_or(0);
-            after(seconds).await;
-            Ok::<_, Infallible>(Response::new(Full::new(Bytes::from_static(b"ok"))))
-        });
         let ends = tokio::spawn(async move {
             let signals = signals.child();
             connector.http(server, http2, (context, signals), service).await

@@ -14,6 +14,7 @@ fn run(peer: &str, trusted: Option<bool>, lines: &[(&str, &str)]) -> Vec<String>
     let peer = PeerInfo { peer: peer.parse().unwrap(), local: BALANCER.parse().unwrap(), tls: true };
     let resolved =
         trusted.map(|peer_trusted| ResolvedClient { address: "198.51.100.7".parse().unwrap(), peer_trusted });
+    drop_forged(&mut headers, trusted == Some(true), Some(&HeaderName::from_static("cf-connecting-ip")));
     set_forwarding(&mut headers, Some(&peer), resolved.as_ref());
     let mut lines: Vec<String> =
         headers.iter().map(|(name, value)| format!("{name}: {}", value.to_str().unwrap())).collect();
@@ -32,6 +33,8 @@ const FORGED: &[(&str, &str)] = &[
     ("x_forwarded_for", "1.1.1.1"),
     ("x-forwarded_for", "1.1.1.1"),
     ("x_real_ip", "1.1.1.1"),
+    ("cf-connecting-ip", "1.1.1.1"),
+    ("cf_connecting-ip", "1.1.1.1"),
     ("my_header", "kept"),
 ];
 
@@ -63,10 +66,13 @@ fn a_trusted_peer_is_believed_and_added() {
         ("x-forwarded-proto", "http"),
         ("forwarded", "for=198.51.100.7"),
         ("X_Forwarded_For", "1.1.1.1"),
+        ("CF-Connecting-IP", "198.51.100.7"),
+        ("CF_Connecting_IP", "1.1.1.1"),
     ];
     assert_eq!(
         run(BALANCER, Some(true), &lines),
         [
+            "cf-connecting-ip: 198.51.100.7",
             "forwarded: for=198.51.100.7, for=10.0.0.1;host=\"a\";proto=https",
             "host: a",
             "x-forwarded-for: 198.51.100.7, 10.0.0.2, 10.0.0.1",
@@ -103,6 +109,7 @@ fn a_mapped_address_is_written_as_the_ipv4_it_is() {
 fn without_a_peer_the_fields_are_only_taken_out() {
     let mut headers = HeaderMap::new();
     headers.insert(X_FORWARDED_FOR, HeaderValue::from_static("1.1.1.1"));
+    drop_forged(&mut headers, false, None);
     set_forwarding(&mut headers, None, None);
     assert!(headers.is_empty());
 }

@@ -188,6 +188,20 @@ rules:
     assert!(client.read_head().await.starts_with("HTTP/1.1 429"));
 }
 
+/// Guards against a header of the policy's own choice that the upstream believes, and that anybody may send.
+#[tokio::test]
+async fn the_policys_own_client_header_reaches_the_upstream_only_from_those_it_trusts() {
+    let more = "client_header: cf-connecting-ip\nfallback: { limits: [{ name: l, says: Nine an hour per client., \
+                key: client_ip, sliding_log: { limit: 9, window: 1h } }] }\n";
+    for (trusted, seen) in [("[127.0.0.0/8]", "6.6.6.6"), ("[10.0.0.0/8]", "")] {
+        let running = Running::by(&format!("trusted_proxies: {trusted}\n{more}")).await;
+        let mut client = connect(&running).await;
+        client.send(get("/", "CF-Connecting-IP: 6.6.6.6\r\nCF_Connecting_IP: 7.7.7.7\r\n")).await;
+        let head = client.read_head().await;
+        assert!(head.contains(&format!("x-saw-client: {seen}\r\n")), "{head}");
+    }
+}
+
 /// Guards against a key in a field that `Connection` takes away: each value would be a fresh key, and the service behind
 /// would see a request without one.
 #[tokio::test]

@@ -61,14 +61,19 @@ pub(crate) async fn bind(upstream: SocketAddr, more: &str) -> Result<App, StartE
     App::bind(policy).await
 }
 
-/// Answers with the body, and says which path and which forwarding fields arrived.
+/// Answers with the body, and says which path and which fields about the client arrived.
 async fn echo(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
     let path = request.uri().path().to_owned();
     let forwarded = request.headers().get("x-forwarded-for").cloned();
+    let client: Vec<String> = ["cf-connecting-ip", "cf_connecting_ip"]
+        .iter()
+        .filter_map(|name| request.headers().get(*name)?.to_str().ok().map(str::to_owned))
+        .collect();
     let body =
         request.into_body().collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
     let mut response = Response::new(Full::new(body));
     response.headers_mut().insert("x-path", path.parse().unwrap());
+    response.headers_mut().insert("x-saw-client", client.join(", ").parse().unwrap());
     if let Some(forwarded) = forwarded {
         response.headers_mut().insert("x-saw-forwarded-for", forwarded);
     }
