@@ -54,12 +54,6 @@ impl<S: Lock, L: Lock> Shards<S, L> {
         Some(self.shards.get(index)?.0.lock())
     }
 
-    /// Takes the last lock after that of one shard, which the caller holds and gives as proof.
-    #[inline]
-    pub fn lock_last_after<'a>(&'a self, _held: &mut S::Guard<'a>) -> L::Guard<'a> {
-        self.last.lock()
-    }
-
     /// Takes the last lock alone.
     pub fn lock_last(&self) -> L::Guard<'_> {
         self.last.lock()

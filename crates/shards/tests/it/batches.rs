@@ -49,9 +49,11 @@ fn a_crowd() {
             let counters = Arc::clone(&counters);
             thread::spawn(move || {
                 let admitted = u32::from(charge(&counters, batch)) + u32::from(charge(&counters, batch));
-                let mut one = counters.lock_one(2).unwrap();
-                *counters.lock_last_after(&mut one) += 1;
-                *one -= u32::from(*one > 0);
+                let mut held = counters.lock_many(&[2].into_iter().collect());
+                *held.last() += 1;
+                if let Some(one) = held.shard(2) {
+                    *one -= u32::from(*one > 0);
+                }
                 admitted
             })
         })
