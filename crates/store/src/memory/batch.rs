@@ -83,6 +83,9 @@ impl<'a, 'l> Batch<'a, 'l> {
 
     fn take_seat(&mut self, check: &'a Check<'a>, home: Home) -> Result<(), StoreError> {
         let base = self.base(check, home)?;
+        if base == Base::Shared {
+            self.locks.last().count_check();
+        }
         let outcome = self.evaluate(check, (home, base), self.seats.len(), check.ask);
         self.seats.push(Seat { check, home, base, outcome });
         Ok(())
@@ -119,16 +122,12 @@ impl<'a, 'l> Batch<'a, 'l> {
             self.locks.last();
         }
         let (shard, overflow) = self.locks.both(home.shard);
+        let Some(shard) = shard else { return Base::Shared };
         let seed = match overflow.and_then(|overflow| overflow.state(newcomer)) {
             Some(State::Log(log)) if seeded => log.heap_bytes(),
             _ => 0,
         };
-        let place = shard.and_then(|shard| shard.get(check.limit, check.quota));
-        if place.is_some_and(|(states, account)| make_room(states, seed, account, newcomer.now)) {
-            return Base::New { seeded, claimed: true };
-        }
-        self.locks.last().count_check();
-        Base::Shared
+        if make_room(shard, newcomer, seed) { Base::New { seeded, claimed: true } } else { Base::Shared }
     }
 
     fn states(&mut self, check: &Check<'_>, home: Home) -> Option<(&mut States, &Account)> {
@@ -170,19 +169,16 @@ impl<'a, 'l> Batch<'a, 'l> {
 
     /// Writes what every check would: charges, and new dates of shadow checks that refuse.
     fn charge(&mut self) -> Outcomes {
-        let mut outcomes = Outcomes::new();
-        for seat in &self.seats {
-            let Seat { check, home, base, outcome } = seat;
-            let at = self.unless_moved((*home, *base));
-            let charged = outcome.receipt.is_some();
-            write(&mut self.locks, newcomer_of(check, self.now), at, &outcome.change, charged);
-            let receipt = outcome.receipt.map(|receipt| {
-                let receipt = ChargeReceipt::new(check.limit, home.key, check.quota, receipt);
-                if *base == Base::Shared { receipt.to_shared() } else { receipt }
-            });
-            outcomes.push(CheckOutcome { decision: outcome.decision, receipt });
+        // Shared states last: what starts as a copy of one was evaluated on what it was before the batch.
+        for shared in [false, true] {
+            for seat in self.seats.iter().filter(|seat| (seat.base == Base::Shared) == shared) {
+                let Seat { check, home, base, outcome } = seat;
+                let at = self.unless_moved((*home, *base));
+                let charged = outcome.receipt.is_some();
+                write(&mut self.locks, newcomer_of(check, self.now), at, &outcome.change, charged);
+            }
         }
-        outcomes
+        self.seats.iter().map(Seat::charged).collect()
     }
 
     /// Tells each check's answer beside the numbers of its untouched state; unless it is a peek, states dated after
@@ -266,20 +262,28 @@ fn write(
     }
     if !charged {
         if claimed {
-            account.release_key();
-            states.correct(account);
+            states.release_place(account);
         }
         return;
     }
     if !claimed {
         // A twin had claimed the place, but only watched and was refused.
-        account.force_key();
+        states.force_place(account);
     }
     let seed = overflow.filter(|_| seeded).and_then(|overflow| overflow.state(newcomer));
     states.insert(Entry { key: home.key, quota: newcomer.quota, seed }, change, account);
 }
 
 impl Seat<'_> {
+    /// Tells the outcome of a batch that is charged.
+    fn charged(&self) -> CheckOutcome {
+        let receipt = self.outcome.receipt.map(|receipt| {
+            let receipt = ChargeReceipt::new(self.check.limit, self.home.key, self.check.quota, receipt);
+            if self.base == Base::Shared { receipt.to_shared() } else { receipt }
+        });
+        CheckOutcome { decision: self.outcome.decision, receipt }
+    }
+
     /// Returns whether this seat is of the same limit, algorithm and key.
     fn has_key(&self, check: &Check<'_>, home: Home) -> bool {
         self.home.key == home.key && self.has_limit(check)
@@ -300,3 +304,6 @@ impl Seat<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

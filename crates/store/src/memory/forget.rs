@@ -6,7 +6,9 @@
 
 use tidegate_algorithms::Timestamp;
 
+use super::overflow::Newcomer;
 use super::room::Account;
+use super::shard::{LimitStates, Shard};
 use super::states::States;
 
 /// Keys looked at for each newcomer. One would let the dead pile up as fast as they are found; with k, one in k of all
@@ -18,10 +20,21 @@ const KEYS_WHEN_FULL: usize = 16;
 const SLOTS_A_KEY: usize = 4;
 
 /// Claims a place for a newcomer, forgetting on the way; `false` when there is none.
-pub(super) fn make_room(states: &mut States, seed: usize, account: &Account, now: Timestamp) -> bool {
+pub(super) fn make_room(shard: &mut Shard, newcomer: Newcomer<'_>, seed: usize) -> bool {
+    let Newcomer { limit, quota, now } = newcomer;
+    let Some((states, account)) = shard.get(limit, quota) else { return false };
     sweep(states, KEYS, account, now);
-    states.claim_place(seed, account)
-        || (sweep(states, KEYS_WHEN_FULL, account, now) && states.claim_place(seed, account))
+    if states.claim_place(seed, account) {
+        return true;
+    }
+    let mut forgot = sweep(states, KEYS_WHEN_FULL, account, now);
+    // The room may be full of the dead of a limit to which no newcomers come.
+    if let Some(LimitStates { account, states }) = shard.another(limit) {
+        for states in states {
+            forgot |= sweep(states, KEYS_WHEN_FULL, account, now);
+        }
+    }
+    forgot && shard.get(limit, quota).is_some_and(|(states, account)| states.claim_place(seed, account))
 }
 
 /// Looks at some keys; tells whether anything was forgotten.

@@ -44,9 +44,10 @@ use shard::Shard;
 /// How much a memory store may keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryOptions {
-    /// The most keys, over all limits; a million unless said.
+    /// The most keys, over all limits; a million unless said. Limits named while the room is full already have theirs
+    /// all the same, up to a quarter more together.
     pub max_keys: usize,
-    /// The most bytes of tables and logs; 256 MiB unless said. A key takes about 45, one of a sliding log about 170
+    /// The most bytes of tables and logs, with the same exception; 256 MiB unless said. A key takes about 45, one of a sliding log about 170
     /// and, past the first four, 16 to 32 for each instant in the window at which something was admitted.
     pub max_bytes: usize,
 }
@@ -164,8 +165,9 @@ impl MemoryStore {
         peek: bool,
     ) -> Result<Decided, StoreError> {
         let mut homes: SmallVec<[Home; 8]> = SmallVec::new();
-        for (at, check) in checks.iter().enumerate() {
-            let before = at.checked_sub(1).and_then(|before| Some((checks.get(before)?, homes.get(before)?)));
+        for (index, check) in checks.iter().enumerate() {
+            let before =
+                index.checked_sub(1).and_then(|before| Some((checks.get(before)?, homes.get(before)?)));
             // Several limits on one key are the rule.
             let same = before.filter(|(before, _)| before.key == check.key).map(|(_, home)| *home);
             homes.push(same.unwrap_or_else(|| self.home(self.digester.digest(check.key))));
@@ -199,10 +201,9 @@ impl MemoryStore {
     fn with_limit<T>(
         &self,
         (limit, key): (LimitId, &[u8]),
-        each: impl FnMut(&mut states::States, &room::Account, KeyDigest) -> Option<T>,
+        mut each: impl FnMut(&mut states::States, &room::Account, KeyDigest) -> Option<T>,
     ) -> Result<Option<T>, StoreError> {
         self.limits.account(limit)?;
-        let mut each = each;
         let home = self.home(self.digester.digest(key));
         let Some(mut shard) = self.shards.lock_one(home.shard) else { return Ok(None) };
         let Some(shard::LimitStates { account, states }) = shard.limit(limit) else { return Ok(None) };

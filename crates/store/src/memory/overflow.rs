@@ -4,9 +4,9 @@
 //! for whom there is no room are counted together: one state a limit (and quota, where plans differ). It holds
 //! every charge of each of them, so none gets more than its own state would have admitted; some get less, which is
 //! what a flood costs. (A window from the first hit, opened by one and used by another, would end too early for the
-//! other, so here each charge makes it last its whole length from then.) One that finds room later starts from a copy, as does every newcomer until the shared state is
-//! as good as fresh: it may have been one of them. These states are outside the room for keys and bytes; there are as
-//! many as quotas, and a shared log holds at most its own limit.
+//! other, so here each charge makes it last its whole length from then.) One that finds room later starts from a copy,
+//! as does every newcomer until the shared state is as good as fresh: it may have been one of them. These states are
+//! outside the room for keys and bytes; there are as many as quotas, and a shared log holds at most its own limit.
 
 use std::collections::HashMap;
 

@@ -3,7 +3,8 @@
 //! A quarter of the room is reserved, split evenly among the limits: no flood of another takes it. The rest is lent:
 //! a limit may go on taking while it holds less than twice what is left. So one limit alone may borrow half of all
 //! room, a second a third of what is left then, and something always is left. The only limit of a store has it all.
-//! A limit that is named later has its reserve at once; what the others hold above theirs shrinks as it is forgotten.
+//! A limit that is named later has its reserve at once, past the whole while others hold that (by another quarter at
+//! most, all such limits together); what the others hold above theirs shrinks as it is forgotten.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -29,7 +30,7 @@ impl Room {
             0 | 1 => used <= self.total,
             _ => {
                 let lent = self.total - self.total / 4;
-                own <= self.total / 4 / limits
+                (own <= self.total / 4 / limits && used <= self.total.saturating_add(self.total / 4))
                     || lent.checked_sub(used).is_some_and(|left| own <= left.saturating_mul(2))
             }
         };
@@ -163,6 +164,42 @@ mod tests {
         assert_eq!(taken[0], 500, "half of all room");
         assert!(taken.iter().all(|taken| *taken >= 1_000 / 4 / 5), "{taken:?}");
         assert!(taken.iter().sum::<usize>() <= 1_000, "{taken:?}");
+    }
+
+    /// A limit that a reload brings amid a flood must be able to count, and a thousand of them must not add up.
+    #[test]
+    fn limits_named_while_the_room_is_full_have_a_quarter_more_together() {
+        let ledger = Ledger::new(1_000, 0);
+        assert_eq!(fill(&Account::open(&ledger)), 1_000);
+        assert_eq!(fill(&Account::open(&ledger)), 1_000 / 4 / 2);
+        for _ in 0..100 {
+            fill(&Account::open(&ledger));
+        }
+        assert_eq!(ledger.used().0, 1_250);
+    }
+
+    /// A claim that looked before it counted itself would let two threads take the last place.
+    #[test]
+    fn claims_at_once_never_pass_the_whole_and_leave_the_books_straight() {
+        const ROOM: usize = 1_000;
+        for limits in [1, 3] {
+            let ledger = Ledger::new(ROOM, 0);
+            let accounts: Vec<_> = (0..limits).map(|_| Account::open(&ledger)).collect();
+            let start = std::sync::Barrier::new(4);
+            let taken: Vec<Vec<usize>> = std::thread::scope(|scope| {
+                let claim_all = || {
+                    start.wait();
+                    accounts.iter().map(|account| fill(account)).collect()
+                };
+                let threads: Vec<_> = (0..4).map(|_| scope.spawn(claim_all)).collect();
+                threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+            });
+            assert!(taken.iter().flatten().sum::<usize>() <= ROOM, "{taken:?}");
+            for (account, taken) in taken.iter().flat_map(|taken| accounts.iter().zip(taken)) {
+                (0..*taken).for_each(|_| account.release_key());
+            }
+            assert_eq!(ledger.used().0, 0);
+        }
     }
 
     #[test]

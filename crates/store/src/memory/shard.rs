@@ -16,6 +16,8 @@ use crate::check::{Algorithm, LimitId};
 #[derive(Debug, Default)]
 pub(super) struct Shard {
     limits: Vec<Option<LimitStates>>,
+    /// Which limit was handed out last by [`Shard::another`].
+    turn: usize,
 }
 
 /// The states of one limit.
@@ -39,6 +41,17 @@ impl Shard {
     #[inline]
     pub(super) fn limit(&mut self, limit: LimitId) -> Option<&mut LimitStates> {
         self.limits.get_mut(place(limit))?.as_mut()
+    }
+
+    /// Returns everything this shard has of a limit, in turn of each, and of `limit` only when there is no other.
+    pub(super) fn another(&mut self, limit: LimitId) -> Option<&mut LimitStates> {
+        for _ in 0..2 {
+            self.turn = (self.turn + 1).checked_rem(self.limits.len()).unwrap_or(0);
+            if self.turn != place(limit) {
+                break;
+            }
+        }
+        self.limits.get_mut(self.turn)?.as_mut()
     }
 
     /// Makes a place for the limit's states of the quota's algorithm.

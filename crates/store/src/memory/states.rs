@@ -17,6 +17,10 @@ pub(super) struct States {
     logs: Logs,
     /// The bytes the account counts for this.
     counted: usize,
+    /// The places claimed and not yet taken.
+    claimed: usize,
+    /// The bytes claimed for what goes into them.
+    claimed_bytes: usize,
     /// Where the clock hand of forgetting stands.
     pub(super) hand: usize,
 }
@@ -29,6 +33,8 @@ impl States {
             quotas: Quotas::default(),
             logs: Logs::default(),
             counted: 0,
+            claimed: 0,
+            claimed_bytes: 0,
             hand: 0,
         }
     }
@@ -107,17 +113,39 @@ impl States {
         if self.quotas.is_exhausted() || !account.claim_key() {
             return false;
         }
-        let homes = self.table.wants_homes();
+        let claimed = self.claimed + 1;
+        let homes = self.table.wants_homes(claimed);
         let table = homes.map_or(0, |homes| Table::bytes_for(homes).saturating_sub(self.table.bytes()));
-        let log = if self.algorithm == Algorithm::Log { self.logs.bytes_of_one_more() + seed } else { 0 };
-        if !self.claim(table + log, account) {
+        let (log, places) = match self.algorithm {
+            Algorithm::Log => (Logs::bytes_of_a_new_one() + seed, self.logs.bytes_to_grow(claimed)),
+            _ => (0, 0),
+        };
+        if !self.claim(table + places + log, account) {
             account.release_key();
             return false;
         }
         if let Some(homes) = homes {
             self.resize(homes);
         }
+        if places > 0 {
+            self.logs.grow(claimed);
+        }
+        self.claimed = claimed;
+        self.claimed_bytes += log;
         true
+    }
+
+    /// Claims a place for one more key whether or not there is room.
+    pub(super) fn force_place(&mut self, account: &Account) {
+        account.force_key();
+        self.claimed += 1;
+    }
+
+    /// Gives a place back that was claimed.
+    pub(super) fn release_place(&mut self, account: &Account) {
+        self.end_claim();
+        account.release_key();
+        self.correct(account);
     }
 
     /// Puts a key in the place claimed for it, with the state that `change` makes of `seed`.
@@ -131,6 +159,7 @@ impl States {
             Some(state) => Some(pack::pack(&state, id)),
             None => None,
         };
+        self.end_claim();
         match word {
             Some(word) => self.table.insert(key, word),
             None => account.release_key(),
@@ -155,9 +184,15 @@ impl States {
         self.correct(account);
     }
 
-    /// Settles the account with what is really held; also gives back what a claim took and nothing used.
-    pub(super) fn correct(&mut self, account: &Account) {
-        let actual = self.table.bytes() + self.logs.bytes();
+    /// Ends the claim of one place. Who claimed how much is not kept: each has the same share.
+    fn end_claim(&mut self) {
+        self.claimed_bytes -= self.claimed_bytes.checked_div(self.claimed).unwrap_or(0);
+        self.claimed = self.claimed.saturating_sub(1);
+    }
+
+    /// Settles the account with what is really held or still claimed; gives back what a claim took and nothing used.
+    fn correct(&mut self, account: &Account) {
+        let actual = self.table.bytes() + self.logs.bytes() + self.claimed_bytes;
         account.correct_bytes(self.counted, actual);
         self.counted = actual;
     }

@@ -86,9 +86,9 @@ impl Table {
         }
     }
 
-    /// Returns the number of homes to grow to before one more key, `None` while there is room.
-    pub(super) fn wants_homes(&self) -> Option<usize> {
-        let full = (self.len + 1) * 20 > self.homes * FULL_TWENTIETHS;
+    /// Returns the number of homes to grow to before so many more keys, `None` while there is room.
+    pub(super) fn wants_homes(&self, more: usize) -> Option<usize> {
+        let full = (self.len + more) * 20 > self.homes * FULL_TWENTIETHS;
         full.then(|| larger(self.homes))
     }
 
@@ -122,7 +122,7 @@ impl Table {
 
     /// Adds a key that is not there, or replaces its word. Grows if it must.
     pub(super) fn insert(&mut self, key: KeyDigest, word: u128) {
-        if let Some(homes) = self.wants_homes() {
+        if let Some(homes) = self.wants_homes(1) {
             self.rebuild(homes);
         }
         while !self.try_insert(Slot { key, word }) {

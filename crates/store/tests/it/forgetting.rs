@@ -19,7 +19,7 @@ fn a_key_is_dropped_exactly_when_it_is_as_good_as_fresh() {
         let state = inspect(&store, limit, b"k").unwrap();
         let until = keep_until(&quota, &state, noon());
         let before = Timestamp::from_micros(until.as_micros() - 1).unwrap();
-        // Every newcomer moves the hand by two slots: a thousand take it round this table more than once.
+        // Every newcomer moves the hand by three keys: a thousand take it round this table more than once.
         flood(&store, limit, &quota, 0..1_000, before);
         assert_eq!(inspect(&store, limit, b"k"), Some(state), "{quota:?}");
         flood(&store, limit, &quota, 1_000..2_500, until);
