@@ -124,7 +124,9 @@ mod tests {
         assert_eq!(logs.get(first), None);
         assert_eq!(logs.bytes(), places + logs.get(second).map_or(0, heap_bytes));
         assert_eq!(logs.add(log(1)), Some(first));
-        [first, second].into_iter().for_each(|index| logs.remove(index));
+        for index in [first, second] {
+            logs.remove(index);
+        }
         assert_eq!(logs.bytes(), 0);
     }
 
