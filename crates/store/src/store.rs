@@ -31,7 +31,8 @@ pub trait Store: Send + Sync + fmt::Debug {
     fn peek<'a>(&'a self, checks: &'a [Check<'a>], at: Option<Timestamp>) -> Reply<'a, Decided>;
 
     /// Gives charges back, each as far as its algorithm can without ever leaving more than if the request had not
-    /// been made. The caller uses a receipt once.
+    /// been made. The caller uses a receipt once, and none of a key that was reset in between: what came after the reset
+    /// holds no such charge.
     fn refund<'a>(&'a self, refunds: &'a [Refund<'a>], at: Option<Timestamp>) -> Reply<'a, ()>;
 
     /// Forgets what the limit remembers about the key.

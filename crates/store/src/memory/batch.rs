@@ -115,7 +115,9 @@ impl<'a, 'l> Batch<'a, 'l> {
         self.moved = true;
         let Some((states, account)) = self.states(check, home) else { return Base::Shared };
         if let Some(stale) = states.find_any(home.key) {
-            states.remove(stale, account);
+            // Who has a place has not been charged with those who share, and keeps it.
+            states.vacate(stale, account);
+            return Base::New { seeded: false, claimed: true };
         }
         let seeded = account.shared_until() > newcomer.now.as_micros();
         if seeded {

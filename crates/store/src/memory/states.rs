@@ -169,19 +169,38 @@ impl States {
 
     /// Empties a slot.
     pub(super) fn remove(&mut self, slot: usize, account: &Account) {
-        let Some((_, word)) = self.table.at(slot) else { return };
-        if self.algorithm == Algorithm::Log {
-            self.logs.remove(pack::log_of(word));
+        if !self.clear(slot) {
+            return;
         }
-        self.table.remove(slot);
         account.release_key();
-        if self.table.len() == 0 {
-            self.quotas.clear();
-        }
         if let Some(homes) = self.table.wants_fewer_homes() {
             self.resize(homes);
         }
         self.correct(account);
+    }
+
+    /// Empties a slot and keeps its place claimed for the same key.
+    pub(super) fn vacate(&mut self, slot: usize, account: &Account) {
+        if !self.clear(slot) {
+            return self.force_place(account);
+        }
+        self.claimed += 1;
+        if self.algorithm == Algorithm::Log {
+            self.claimed_bytes += Logs::bytes_of_a_new_one();
+        }
+        self.correct(account);
+    }
+
+    fn clear(&mut self, slot: usize) -> bool {
+        let Some((_, word)) = self.table.at(slot) else { return false };
+        if self.algorithm == Algorithm::Log {
+            self.logs.remove(pack::log_of(word));
+        }
+        self.table.remove(slot);
+        if self.table.len() == 0 {
+            self.quotas.clear();
+        }
+        true
     }
 
     /// Ends the claim of one place. Who claimed how much is not kept: each has the same share.

@@ -1,6 +1,6 @@
 //! The books: what is counted as held is what is held, whatever was asked.
 
-use tidegate_store::algorithms::{Ask, Span};
+use tidegate_store::algorithms::{Ask, Quota, Span};
 use tidegate_store::{Check, LimitId, MemoryStore, Refund, Store};
 
 use crate::tools::{after, check, decide, each_algorithm, noon, store, store_of};
@@ -9,7 +9,7 @@ use crate::tools::{after, check, decide, each_algorithm, noon, store, store_of};
 const EMPTY_TABLE: usize = 4_096;
 
 /// Batches that are charged, refused, named twice, refunded and in error, peeks, and logs that grow.
-fn a_busy_round(store: &MemoryStore, limit: LimitId, quota: &tidegate_store::algorithms::Quota) {
+fn a_busy_round(store: &MemoryStore, limit: LimitId, quota: &Quota) {
     let keys: Vec<[u8; 4]> = (0..600_u32).map(u32::to_be_bytes).collect();
     for (number, pair) in (0_u64..).zip(keys.chunks(2)) {
         let at = noon().saturating_add(Span::from_millis(number));
@@ -92,5 +92,40 @@ fn the_dead_of_another_limit_give_their_room_to_the_living() {
         assert_eq!(full, 2_000, "{quota:?}");
         flood(two, 0..1_800, after(200));
         assert_eq!(store.usage().shared_checks, shared, "{quota:?}: {:?}", store.usage());
+    }
+}
+
+/// Who has a place keeps it through a batch although its state is as good as fresh, as through a single check; sent to
+/// the shared state, the regulars of a busy limit would pay for the flood that took the rest.
+#[test]
+fn a_regular_keeps_its_place_when_the_room_is_taken() {
+    for quota in each_algorithm(3, Span::from_secs(60)) {
+        let long = each_algorithm(3, Span::from_secs(3_600));
+        let long = long
+            .iter()
+            .find(|long| long.algorithm() == quota.algorithm() && same_kind(long, &quota))
+            .unwrap();
+        let store = store_of(1_000);
+        let [one, two] = ["one", "two"].map(|name| store.limit(name));
+        let regular = check(one, b"regular", &quota);
+        assert!(decide(&store, &[regular], noon()).admitted);
+        for (limit, keys) in [(one, 0..499_u32), (two, 0..300)] {
+            for key in keys.map(u32::to_be_bytes) {
+                decide(&store, &[check(limit, &key, long)], noon());
+            }
+        }
+        let shared = store.usage().shared_checks;
+        assert!(shared > 0, "the room is taken");
+        let other = 0_u32.to_be_bytes();
+        assert!(decide(&store, &[regular, check(one, &other, long)], after(200)).admitted, "{quota:?}");
+        assert_eq!(store.usage().shared_checks, shared, "{quota:?}");
+        assert!(store.inspect(one, b"regular").now().unwrap().unwrap().is_some(), "{quota:?}");
+    }
+}
+
+fn same_kind(one: &Quota, other: &Quota) -> bool {
+    match (one, other) {
+        (Quota::FixedWindow(one), Quota::FixedWindow(other)) => one.anchor() == other.anchor(),
+        _ => true,
     }
 }
