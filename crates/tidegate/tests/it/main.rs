@@ -5,4 +5,5 @@ mod acceptance;
 mod by_code;
 mod by_policy;
 mod failure;
+mod warnings;
 mod world;

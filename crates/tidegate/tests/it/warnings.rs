@@ -1,0 +1,95 @@
+//! What makes everybody share one key, or nobody have one, is told once a cause.
+
+use std::io;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex};
+
+use tidegate::policy_file::Request;
+use tracing_subscriber::fmt::MakeWriter;
+
+use crate::world::{Ask, after_ms, by};
+
+const PER_CLIENT: &str = "
+rules:
+  - name: edge
+    class: edge
+    match: { path: /** }
+    limits:
+      - { name: l, says: Ten a minute per client., key: client_ip, sliding_counter: { limit: 10, window: 1m } }
+";
+
+/// A log that a test can read.
+#[derive(Debug, Clone, Default)]
+struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl Lines {
+    /// Returns the lines since the last time.
+    fn take(&self) -> Vec<String> {
+        let bytes = std::mem::take(&mut *self.0.lock().unwrap());
+        String::from_utf8(bytes).unwrap().lines().map(str::to_owned).collect()
+    }
+}
+
+impl io::Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl MakeWriter<'_> for Lines {
+    type Writer = Self;
+
+    fn make_writer(&self) -> Self {
+        self.clone()
+    }
+}
+
+/// Checks the same request three times and returns what was logged at warn.
+async fn warned_of(policy: &str, ask: &Ask, peer: Option<&str>) -> Vec<String> {
+    let lines = Lines::default();
+    let log =
+        tracing_subscriber::fmt().with_writer(lines.clone()).with_max_level(tracing::Level::WARN).finish();
+    let _guard = tracing::subscriber::set_default(log);
+    let limiter = by(policy);
+    let peer = peer.map(|peer| peer.parse::<IpAddr>().unwrap());
+    for _ in 0..3 {
+        let request = Request { peer, ..ask.as_seen() };
+        assert!(limiter.check_at(&request, after_ms(0)).await.is_allowed());
+    }
+    lines.take()
+}
+
+#[tokio::test]
+async fn forwarding_fields_from_a_private_peer_that_nobody_trusts_are_told_once() {
+    let forwarded = Ask::get("/").header("x-forwarded-for", "203.0.113.5");
+    let lines = warned_of(PER_CLIENT, &forwarded, Some("10.0.0.1")).await;
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(lines[0].contains("10.0.0.1") && lines[0].contains("not in trusted_proxies"), "{lines:?}");
+    // A public peer may well invent such a field, and that is nobody's mistake.
+    assert!(warned_of(PER_CLIENT, &forwarded, Some("198.51.100.1")).await.is_empty());
+    let trusting = format!("trusted_proxies: [10.0.0.0/8]\n{PER_CLIENT}");
+    assert!(warned_of(&trusting, &forwarded, Some("10.0.0.1")).await.is_empty());
+}
+
+#[tokio::test]
+async fn an_address_that_a_trusted_proxy_garbles_is_told_once() {
+    let trusting = format!("trusted_proxies: [10.0.0.0/8]\n{PER_CLIENT}");
+    let garbled = Ask::get("/").header("x-forwarded-for", "unknown");
+    let lines = warned_of(&trusting, &garbled, Some("10.0.0.1")).await;
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(lines[0].contains("cannot be read"), "{lines:?}");
+}
+
+#[tokio::test]
+async fn a_request_without_its_peers_address_is_told_once_when_a_limit_needs_it() {
+    let lines = warned_of(PER_CLIENT, &Ask::get("/"), None).await;
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(lines[0].contains("PeerAddr") && lines[0].contains("edge/l"), "{lines:?}");
+    let for_everyone = PER_CLIENT.replace("client_ip", "global");
+    assert!(warned_of(&for_everyone, &Ask::get("/"), None).await.is_empty());
+}
