@@ -21,8 +21,7 @@ Exit codes:
   1  check: the policy has problems; serve, demo: a port is taken, say, or requests were cut off
   2  the policy file cannot be read, or serve cannot run by it; wrong arguments
 
-The policy file is described in docs/policy.md and the decision API in docs/api.md, at
-https://github.com/tidegate/tidegate";
+The policy file is described in docs/policy.md and the decision API in docs/api.md, beside the source.";
 
 /// A rate limiter whose limits mean what they say.
 ///
