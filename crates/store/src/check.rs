@@ -39,8 +39,24 @@ pub struct Check<'a> {
 pub struct Refund<'a> {
     /// The receipt of the charge; good for one refund.
     pub receipt: ChargeReceipt,
-    /// The numbers to hold the state against; of another algorithm than the charge's, nothing is given.
+    /// The numbers to hold the state against; of another algorithm than the charge's, no charge is given.
     pub quota: &'a Quota,
+    /// What is given back.
+    pub give: Give,
+}
+
+/// What a refund gives back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Give {
+    /// The charge.
+    #[default]
+    Charge,
+    /// All that the charged limit remembers about the charged key, whatever the quota: a success that sets a count of
+    /// failures back to nothing. Charges of requests still under way are forgotten with the rest.
+    ///
+    /// Where the charge went to a state that others share, only the charge is given back there, as far as the quota's
+    /// algorithm is still the charge's, and a state that the key has got of its own since is forgotten.
+    All,
 }
 
 /// The outcomes of a batch, in the order of its checks; no allocation up to four.

@@ -29,7 +29,7 @@ mod memory;
 mod reply;
 mod store;
 
-pub use check::{ChargeReceipt, Check, CheckOutcome, Decided, KeyDigest, LimitId, Outcomes, Refund};
+pub use check::{ChargeReceipt, Check, CheckOutcome, Decided, Give, KeyDigest, LimitId, Outcomes, Refund};
 pub use error::StoreError;
 pub use memory::{MemoryOptions, MemoryStore, Usage};
 pub use reply::Reply;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 use tidegate_algorithms::{Span, Timestamp};
-use tidegate_store::{LimitId, MemoryOptions, MemoryStore, Refund, Store, StoreError};
+use tidegate_store::{Give, LimitId, MemoryOptions, MemoryStore, Refund, Store, StoreError};
 
 use crate::combine;
 use crate::limit::Limit;
@@ -184,7 +184,7 @@ impl Limiter {
         let refunds: SmallVec<[Refund<'_>; 4]> = receipt
             .charges
             .iter()
-            .map(|(limit, receipt)| Refund { receipt: *receipt, quota: limit.quota() })
+            .map(|(limit, receipt)| Refund { receipt: *receipt, quota: limit.quota(), give: Give::Charge })
             .collect();
         self.inner.store.refund(&refunds, at).await
     }

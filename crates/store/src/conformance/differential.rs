@@ -3,7 +3,7 @@
 use tidegate_algorithms::{Anchor, Ask, Quota, Span, Timestamp};
 
 use super::{Bench, Harness, Naive, Numbers, block_on, built, day, noon, rate, secs};
-use crate::{ChargeReceipt, Check, Decided, LimitId, Refund, Store};
+use crate::{ChargeReceipt, Check, Decided, Give, LimitId, Refund, Store};
 
 /// A hundred random runs with time going forward: over windows, refills, forgetting, refunds and changed numbers.
 pub fn it_decides_as_the_naive_store_does(harness: &impl Harness) {
@@ -166,7 +166,8 @@ impl<'h, H: Harness> Run<'h, H> {
         if self.refunds_at_once {
             self.now = pair.receipts[0].charged_at();
         }
-        let [ours, theirs] = pair.receipts.map(|receipt| [Refund { receipt, quota: &pair.quota }]);
+        let [ours, theirs] =
+            pair.receipts.map(|receipt| [Refund { receipt, quota: &pair.quota, give: Give::Charge }]);
         self.bench.refund(&ours, self.now);
         let naive = block_on(self.naive.refund(&theirs, Some(self.now)));
         assert!(naive.is_ok());

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tidegate_algorithms::{Ask, Decision, Quota, State, Timestamp, decide, keep_until, refund, settle};
 
 use crate::{
-    ChargeReceipt, Check, CheckOutcome, Decided, KeyDigest, LimitId, Outcomes, Refund, Reply, Store,
+    ChargeReceipt, Check, CheckOutcome, Decided, Give, KeyDigest, LimitId, Outcomes, Refund, Reply, Store,
     StoreError,
 };
 
@@ -131,8 +131,15 @@ impl Store for Naive {
 
     fn refund<'a>(&'a self, refunds: &'a [Refund<'a>], at: Option<Timestamp>) -> Reply<'a, ()> {
         let (mut world, now) = (self.world(), at.unwrap_or_default());
-        for Refund { receipt, quota } in refunds.iter().filter(|refund| refund.receipt.is_of(refund.quota)) {
+        for Refund { receipt, quota, give } in refunds {
             let Some(key) = world.key(receipt.key()).cloned() else { continue };
+            if *give == Give::All {
+                world.map.remove(&(receipt.limit(), key));
+                continue;
+            }
+            if !receipt.is_of(quota) {
+                continue;
+            }
             let check = Check { limit: receipt.limit(), key: &key, quota, ask: Ask::units(0), shadow: false };
             forget(&mut world.map, &check, now);
             let given = refund(quota, state(&world.map, &check).as_ref(), receipt.receipt(), now);

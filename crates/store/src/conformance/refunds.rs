@@ -3,7 +3,7 @@
 use tidegate_algorithms::Quota;
 
 use super::{Bench, Harness, asking, built, check, each_algorithm, noon, rate, secs};
-use crate::{ChargeReceipt, Decided, Refund, Store};
+use crate::{ChargeReceipt, Decided, Give, Refund, Store};
 
 fn receipt(decided: &Decided) -> ChargeReceipt {
     decided.outcomes[0].receipt.unwrap_or_else(|| panic!("no receipt: {decided:?}"))
@@ -15,12 +15,15 @@ pub fn a_refund_gives_back_what_was_charged(harness: &impl Harness) {
         let bench = Bench::new(harness);
         let asked = check(bench.limit("one"), b"k", quota);
         let first = bench.decide(&[asking(2, asked)], noon());
-        bench.refund(&[Refund { receipt: receipt(&first), quota }], noon());
+        bench.refund(&[Refund { receipt: receipt(&first), quota, give: Give::Charge }], noon());
         assert_eq!(bench.left(asked, noon()), 5, "{quota:?}");
         // Another charge beside it stays.
         bench.decide(&[asked], noon());
         let second = bench.decide(&[asking(3, asked)], noon().saturating_add(secs(1)));
-        bench.refund(&[Refund { receipt: receipt(&second), quota }], noon().saturating_add(secs(1)));
+        bench.refund(
+            &[Refund { receipt: receipt(&second), quota, give: Give::Charge }],
+            noon().saturating_add(secs(1)),
+        );
         assert_eq!(bench.left(asked, noon().saturating_add(secs(1))), 4, "{quota:?}");
     }
 }
@@ -33,7 +36,7 @@ pub fn a_refund_never_gives_more_than_there_was(harness: &impl Harness) {
         let charge = bench.decide(&[asking(3, asked)], noon());
         for days in 0..8 {
             let now = noon().saturating_add(secs(days * 86_400));
-            bench.refund(&[Refund { receipt: receipt(&charge), quota }], now);
+            bench.refund(&[Refund { receipt: receipt(&charge), quota, give: Give::Charge }], now);
             assert!(bench.left(asked, now) <= 5, "{quota:?}");
         }
     }
@@ -44,7 +47,7 @@ pub fn a_refund_never_gives_more_than_there_was(harness: &impl Harness) {
     let charge = bench.decide(&[asking(4, asked)], noon());
     let later = noon().saturating_add(secs(5));
     bench.decide(&[asking(10, asked)], later);
-    bench.refund(&[Refund { receipt: receipt(&charge), quota: &quota }], later);
+    bench.refund(&[Refund { receipt: receipt(&charge), quota: &quota, give: Give::Charge }], later);
     assert_eq!(bench.left(asked, later), 0);
 }
 
@@ -57,7 +60,7 @@ pub fn a_refund_under_another_algorithm_gives_nothing(harness: &impl Harness) {
         let charge = bench.decide(&[asking(2, check(limit, b"k", old))], noon());
         let now = check(limit, b"k", new);
         bench.decide(&[asking(4, now)], noon());
-        bench.refund(&[Refund { receipt: receipt(&charge), quota: new }], noon());
+        bench.refund(&[Refund { receipt: receipt(&charge), quota: new, give: Give::Charge }], noon());
         assert_eq!(bench.left(now, noon()), 1, "{old:?} to {new:?}");
     }
 }
@@ -72,7 +75,7 @@ pub fn a_refund_of_a_batch_gives_back_each_charge(harness: &impl Harness) {
         let refunds: Vec<Refund<'_>> = decided
             .outcomes
             .iter()
-            .filter_map(|outcome| Some(Refund { receipt: outcome.receipt?, quota }))
+            .filter_map(|outcome| Some(Refund { receipt: outcome.receipt?, quota, give: Give::Charge }))
             .collect();
         bench.refund(&refunds, noon());
         assert_eq!((bench.left(checks[0], noon()), bench.left(checks[1], noon())), (5, 5), "{quota:?}");
@@ -86,7 +89,7 @@ pub fn a_refund_of_a_forgotten_key_gives_nothing(harness: &impl Harness) {
         let asked = check(bench.limit("one"), b"k", quota);
         let charge = bench.decide(&[asking(2, asked)], noon());
         bench.wait(bench.store.reset(asked.limit, asked.key));
-        bench.refund(&[Refund { receipt: receipt(&charge), quota }], noon());
+        bench.refund(&[Refund { receipt: receipt(&charge), quota, give: Give::Charge }], noon());
         assert_eq!(bench.drain(asked, noon()), 5, "{quota:?}");
     }
 }

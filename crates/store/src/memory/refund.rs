@@ -5,7 +5,8 @@ use tidegate_shards::Indices;
 
 use super::MemoryStore;
 use super::overflow::Newcomer;
-use crate::check::Refund;
+use super::shard::{LimitStates, Shard};
+use crate::check::{ChargeReceipt, Give, Refund};
 
 impl MemoryStore {
     /// Gives each charge back to the state that was charged, as far as its algorithm can.
@@ -16,7 +17,10 @@ impl MemoryStore {
         let homes = refunds.iter().map(|refund| self.home(refund.receipt.key()));
         let mut locks = self.shards.lock_many(&homes.clone().map(|home| home.shard).collect::<Indices>());
         let now = self.instant(at);
-        for (Refund { receipt, quota }, home) in refunds.iter().zip(homes) {
+        for (Refund { receipt, quota, give }, home) in refunds.iter().zip(homes) {
+            if *give == Give::All {
+                forget(locks.shard(home.shard), receipt);
+            }
             if !receipt.is_of(quota) {
                 continue;
             }
@@ -37,6 +41,17 @@ impl MemoryStore {
                 let mut scratch = None;
                 let change = refund(quota, states.read(slot, &mut scratch), receipt.receipt(), now);
                 states.write(slot, quota, &change, account);
+            }
+        }
+    }
+}
+
+/// Forgets what the charged limit keeps of the charged key alone.
+fn forget(shard: Option<&mut Shard>, receipt: &ChargeReceipt) {
+    if let Some(LimitStates { account, states }) = shard.and_then(|shard| shard.limit(receipt.limit())) {
+        for states in states {
+            if let Some(slot) = states.find_any(receipt.key()) {
+                states.remove(slot, account);
             }
         }
     }

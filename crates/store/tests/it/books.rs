@@ -1,7 +1,7 @@
 //! The books: what is counted as held is what is held, whatever was asked.
 
 use tidegate_store::algorithms::{Ask, Quota, Span};
-use tidegate_store::{Check, LimitId, MemoryStore, Refund, Store};
+use tidegate_store::{Check, Give, LimitId, MemoryStore, Refund, Store};
 
 use crate::tools::{after, check, decide, each_algorithm, noon, store, store_of};
 
@@ -31,7 +31,7 @@ fn a_busy_round(store: &MemoryStore, limit: LimitId, quota: &Quota) {
             let decided = decide(store, &[one], at);
             let receipt = decided.outcomes[0].receipt.filter(|_| later % 3 == 0);
             let refunds: Vec<Refund<'_>> =
-                receipt.map(|receipt| Refund { receipt, quota }).into_iter().collect();
+                receipt.map(|receipt| Refund { receipt, quota, give: Give::Charge }).into_iter().collect();
             store.refund(&refunds, Some(at)).now().unwrap().unwrap();
         }
     }

@@ -1,7 +1,7 @@
 //! When there is no room: newcomers share one state, and nobody gains by it.
 
 use tidegate_store::algorithms::{Anchor, Ask, Quota, Span};
-use tidegate_store::{Check, Refund, Store};
+use tidegate_store::{Check, Give, Refund, Store};
 
 use crate::tools::{admits, after, check, decide, each_algorithm, flood, left, noon, store_of};
 
@@ -113,14 +113,22 @@ fn a_shared_charge_is_given_back_where_it_was_made() {
         let decided = decide(&store, &[asked], noon());
         let receipt = decided.outcomes[0].receipt.unwrap();
         assert!(receipt.is_shared());
-        store.refund(&[Refund { receipt, quota: &quota }], Some(noon())).now().unwrap().unwrap();
+        store
+            .refund(&[Refund { receipt, quota: &quota, give: Give::Charge }], Some(noon()))
+            .now()
+            .unwrap()
+            .unwrap();
         assert_eq!(left(&store, check(limit, b"b", &quota), noon()), 3, "{quota:?}");
         // When the key has a state of its own by now, that keeps the copy: less is given back, never more.
         let decided = decide(&store, &[asked], noon());
         store.reset(limit, &0_u32.to_be_bytes()).now().unwrap().unwrap();
         assert!(admits(&store, check(limit, b"a", &quota), noon()));
         let receipt = decided.outcomes[0].receipt.unwrap();
-        store.refund(&[Refund { receipt, quota: &quota }], Some(noon())).now().unwrap().unwrap();
+        store
+            .refund(&[Refund { receipt, quota: &quota, give: Give::Charge }], Some(noon()))
+            .now()
+            .unwrap()
+            .unwrap();
         assert_eq!(left(&store, check(limit, b"a", &quota), noon()), 0, "{quota:?}");
     }
 }
