@@ -48,34 +48,44 @@
 
 mod answer;
 mod client;
+mod cost;
+mod count;
 mod file;
 mod key;
+mod limit;
 mod matcher;
 mod path;
+mod plan;
 mod policy;
 mod problem;
 mod request;
 mod rule;
+mod surroundings;
 mod validate;
 
 pub use answer::{HeaderStyle, ProblemTemplate, ResetUnit, Template, TemplateValues};
 pub use client::{Client, TrustedProxies};
+pub use cost::Cost;
+pub use count::{Count, OnSuccess, Success};
 pub use key::{Key, Presence, is_underscore_twin};
+pub use limit::{Limit, Terms, Whose};
 pub use matcher::{Except, HostPattern, Matcher, Pattern};
+pub use plan::{Override, Plan, Plans};
 pub use policy::{Api, Code, EncodedSlash, Gateway, Health, Mode, Policy, StoreChoice, TlsFiles};
 pub use problem::{Place, Problem, Problems};
 pub use request::{Ambiguous, Facts, Matched, ReadyKeys, Request, Seen};
-pub use rule::{Class, ClientSees, Limit, OnMissingKey, OnStoreFailure, Rule};
+pub use rule::{Class, ClientSees, OnMissingKey, OnStoreFailure, Refuse, Rule};
+pub use surroundings::{Nowhere, Surroundings};
 
 /// Reads a policy file for a process of its own; `file_name` only stands in its problems.
 ///
 /// It has to have a face (`gateway`, `api` or `health`), since nobody could ask it otherwise. A library that asks its
-/// own limiter reads with [`parse_embedded`].
+/// own limiter reads with [`parse_embedded`]. Neither knows any other file or variable; [`Reading`] does.
 ///
 /// # Errors
 /// With everything that is wrong, each with its place.
 pub fn parse(file_name: &str, text: &str) -> Result<Policy, Problems> {
-    read(file_name, text, true)
+    Reading::of(&Nowhere).parse(file_name, text)
 }
 
 /// Reads a policy file for a program that holds the limiter itself, so that the file may have no face; all else is as
@@ -86,15 +96,46 @@ pub fn parse(file_name: &str, text: &str) -> Result<Policy, Problems> {
 /// # Errors
 /// With everything that is wrong, each with its place.
 pub fn parse_embedded(file_name: &str, text: &str) -> Result<Policy, Problems> {
-    read(file_name, text, false)
+    Reading::of(&Nowhere).embedded().parse(file_name, text)
 }
 
-fn read(file_name: &str, text: &str, needs_face: bool) -> Result<Policy, Problems> {
-    let mut report = file::Report::default();
-    let root = file::load(text, &mut report);
-    let policy = root.and_then(|root| validate::policy(&root, needs_face, &mut report));
-    match policy {
-        Some(policy) if report.is_empty() => Ok(policy),
-        _ => Err(report.into_problems(file_name)),
+/// How a policy file is read.
+#[derive(Clone, Copy)]
+pub struct Reading<'a> {
+    surroundings: &'a dyn Surroundings,
+    needs_face: bool,
+}
+
+impl<'a> Reading<'a> {
+    /// Reads files that may refer to what is around them.
+    pub fn of(surroundings: &'a dyn Surroundings) -> Self {
+        Self { surroundings, needs_face: true }
+    }
+
+    /// Reads files that may have no face.
+    #[must_use]
+    pub fn embedded(self) -> Self {
+        Self { needs_face: false, ..self }
+    }
+
+    /// Reads a policy file; `file_name` only stands in its problems.
+    ///
+    /// # Errors
+    /// With everything that is wrong, each with its place.
+    pub fn parse(self, file_name: &str, text: &str) -> Result<Policy, Problems> {
+        let mut report = file::Report::default();
+        let number = report.open_file(file_name);
+        let root = file::load(text, number, &mut report);
+        let policy = root.and_then(|root| validate::policy(&root, self, &mut report));
+        match policy {
+            Some(policy) if report.is_empty() => Ok(policy),
+            _ => Err(report.into_problems()),
+        }
+    }
+}
+
+impl std::fmt::Debug for Reading<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reading").field("needs_face", &self.needs_face).finish_non_exhaustive()
     }
 }

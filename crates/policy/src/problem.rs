@@ -5,6 +5,8 @@ use std::fmt;
 /// A place in a policy file, counted from 1 as editors do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
+    /// Which file: 0 for the policy file itself, then those it includes, in order.
+    pub file: u16,
     /// The line, from 1.
     pub line: u32,
     /// The column in characters, from 1.
@@ -13,7 +15,7 @@ pub struct Place {
 
 impl Place {
     /// The first character of a file.
-    pub const START: Self = Self { line: 1, column: 1 };
+    pub const START: Self = Self { file: 0, line: 1, column: 1 };
 }
 
 impl fmt::Display for Place {
@@ -49,13 +51,14 @@ const MOST: usize = 100;
 /// Everything that is wrong with a policy file, in the order of the file; never empty.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Problems {
-    file: String,
+    /// The names of the files by the number in a place; the policy file's own is the first.
+    files: Vec<String>,
     list: Vec<Problem>,
     not_yaml: bool,
 }
 
 impl Problems {
-    pub(crate) fn new(file: &str, mut list: Vec<Problem>, not_yaml: bool) -> Self {
+    pub(crate) fn new(files: Vec<String>, mut list: Vec<Problem>, not_yaml: bool) -> Self {
         list.sort_by_key(|problem| problem.place);
         list.dedup();
         if let Some(last) = list.get(MOST).map(|problem| problem.place) {
@@ -68,12 +71,17 @@ impl Problems {
             let message = "the file cannot be read".to_owned();
             list.push(Problem { place: Place::START, message, remedy: String::new() });
         }
-        Self { file: file.to_owned(), list, not_yaml }
+        Self { files, list, not_yaml }
     }
 
     /// Returns the file's name as it was given.
     pub fn file(&self) -> &str {
-        &self.file
+        self.file_of(Place::START)
+    }
+
+    /// Returns the name of the file a place is in.
+    pub fn file_of(&self, place: Place) -> &str {
+        self.files.get(usize::from(place.file)).map_or("", String::as_str)
     }
 
     /// Returns whether the file is not YAML, so that nothing is known of what it says.
@@ -94,7 +102,7 @@ impl fmt::Display for Problems {
             if index > 0 {
                 f.write_str("\n")?;
             }
-            write!(f, "{}:{}: {problem}", self.file, problem.place)?;
+            write!(f, "{}:{}: {problem}", self.file_of(problem.place), problem.place)?;
         }
         Ok(())
     }

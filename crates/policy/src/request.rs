@@ -6,8 +6,10 @@ use std::fmt;
 use std::net::IpAddr;
 
 use http::HeaderMap;
+use tidegate_algorithms::Timestamp;
 
 use crate::client::Client;
+use crate::limit::Limit;
 use crate::matcher::{Params, Pattern};
 use crate::path::{self, Normal};
 use crate::policy::Policy;
@@ -73,6 +75,7 @@ pub struct Seen<'a> {
     normal: Normal<'a>,
     client: Option<Client>,
     ready: Option<&'a ReadyKeys>,
+    now: Option<Timestamp>,
 }
 
 impl<'a> Seen<'a> {
@@ -136,28 +139,39 @@ impl<'a> Facts<'a> {
         self.params.iter().find(|(found, _)| *found == name).map(|(_, value)| *value)
     }
 
+    /// Returns the instant of the request, if it is known.
+    pub fn now(&self) -> Option<Timestamp> {
+        self.seen.now
+    }
+
     pub(crate) fn ready(&self, name: &str) -> Option<&'a str> {
         self.seen.ready.and_then(|ready| ready.get(name)).map(String::as_str)
     }
 }
 
 impl Policy {
-    /// Reads a request once for all rules.
+    /// Reads a request once for all rules, at no particular instant: what depends on time (a token's expiry, an
+    /// override's end) is then taken for over.
     ///
     /// # Errors
     /// When its path can be read in more than one way.
     pub fn see<'a>(&self, request: &Request<'a>) -> Result<Seen<'a>, Ambiguous> {
         let normal = path::normalize(request.path, self.encoded_slash)?;
         let client = request.peer.map(|peer| self.trusted.client(peer, request.headers));
-        Ok(Seen { request: *request, normal, client, ready: None })
+        Ok(Seen { request: *request, normal, client, ready: None, now: None })
     }
 
-    /// Reads a request whose keys are, some or all, given ready-made.
+    /// Reads a request at an instant; some or all of its keys may be given ready-made.
     ///
     /// # Errors
     /// When its path can be read in more than one way.
-    pub fn see_with<'a>(&self, request: &Request<'a>, ready: &'a ReadyKeys) -> Result<Seen<'a>, Ambiguous> {
-        Ok(Seen { ready: Some(ready), ..self.see(request)? })
+    pub fn see_at<'a>(
+        &self,
+        request: &Request<'a>,
+        ready: Option<&'a ReadyKeys>,
+        now: Timestamp,
+    ) -> Result<Seen<'a>, Ambiguous> {
+        Ok(Seen { ready, now: Some(now), ..self.see(request)? })
     }
 
     /// Returns every rule that applies, in the order of the file; the fallback is not among them.
@@ -176,9 +190,9 @@ impl Policy {
     }
 
     /// Returns whether a body has to be read before the request can be decided: a rule that matches (or the
-    /// fallback, since rules may come to nothing) has a limit keyed on it. A path that cannot be read needs none.
+    /// fallback, since rules may come to nothing) has a limit that reads it. A path that cannot be read needs none.
     pub fn needs_body(&self, request: &Request<'_>) -> bool {
-        let needs = |rule: &Rule| rule.limits.iter().any(|limit| limit.key.needs_body());
+        let needs = |rule: &Rule| rule.limits.iter().any(Limit::needs_body);
         if !self.rules.iter().chain(&self.fallback).any(needs) {
             return false;
         }

@@ -1,8 +1,6 @@
-//! Rules and limits: what is limited, how, and what happens when something is missing.
+//! Rules: what is limited, and what happens when something is missing.
 
-use tidegate_algorithms::Quota;
-
-use crate::key::Key;
+use crate::limit::Limit;
 use crate::matcher::{Except, Matcher};
 use crate::policy::Mode;
 
@@ -17,7 +15,9 @@ pub struct Rule {
     pub matches: Vec<Matcher>,
     /// What it leaves out: any of these.
     pub except: Vec<Except>,
-    /// The limits, in the order of the file; at least one.
+    /// What it answers to all it applies to, if it lets nothing through; it has no limits then.
+    pub refuse: Option<Refuse>,
+    /// The limits, in the order of the file; at least one unless the rule refuses.
     pub limits: Vec<Limit>,
     /// The name of the code a request guesses at.
     pub guesses: Option<String>,
@@ -31,29 +31,13 @@ pub struct Rule {
     pub mode: Mode,
 }
 
-/// One algorithm with its numbers on one key, in numbers and in words.
-#[derive(Debug, Clone)]
-pub struct Limit {
-    /// The name, `rule/limit`, unique in the file.
-    pub name: String,
-    /// The limit in words.
-    pub says: String,
-    /// Free text that is never read.
-    pub note: Option<String>,
-    /// What is counted on.
-    pub key: Key,
-    /// The algorithm with its numbers.
-    pub quota: Quota,
-    /// The numbers as the file writes them, to stand beside the words: `capacity 4, refill 1 per 10s`. The quota
-    /// holds them reduced. An anchor that is not said is added, since it makes a difference.
-    pub numbers: String,
-    /// How many units a request takes; at least 1.
-    pub cost: u32,
-    /// Whether refusals of this limit are carried out: [`Mode::Shadow`] when the limit, its rule or the file
-    /// says so.
-    pub mode: Mode,
-    /// What the units are, when they are not requests.
-    pub unit: Option<String>,
+/// What a rule answers instead of limiting: nothing of it is let through.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refuse {
+    /// The status of the answer, 400 to 599 but 429, which stands for one too many.
+    pub status: http::StatusCode,
+    /// Why, in words for the client.
+    pub because: String,
 }
 
 /// What kind of endpoint a rule guards; it decides the defaults and what the review asks.

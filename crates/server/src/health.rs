@@ -79,14 +79,15 @@ async fn store(limiter: &Limiter) -> Result<(), &'static str> {
 
 impl InForce {
     fn of(limiter: &Limiter) -> Self {
-        let policy = limiter.policy();
+        let in_force = limiter.snapshot();
+        let policy = in_force.policy();
         Self {
             mode: match policy.map(|policy| policy.mode) {
                 Some(Mode::Shadow) => "shadow",
                 Some(Mode::Enforce) | None => "enforce",
             },
             rules: policy.map_or(0, |policy| policy.rules.len()),
-            limits: limiter.limits().len(),
+            limits: in_force.limits().count(),
         }
     }
 }

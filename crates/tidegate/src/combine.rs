@@ -11,11 +11,11 @@ use crate::verdict::{LimitDecision, Ruling, Verdict};
 
 /// Combines the decisions of a plan's limits.
 pub(crate) fn decided(plan: &Plan, limits: &[Registered], answer: Decided) -> Verdict {
-    let planned = plan.limits().filter_map(|index| limits.get(index));
-    let decisions: SmallVec<_> = planned
+    let decisions: SmallVec<_> = plan
+        .limits(limits)
         .zip(answer.outcomes)
-        .map(|(registered, outcome)| LimitDecision {
-            limit: registered.limit.clone(),
+        .map(|(limit, outcome)| LimitDecision {
+            limit: limit.clone(),
             decision: outcome.decision,
             receipt: outcome.receipt,
         })

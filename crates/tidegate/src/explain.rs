@@ -11,6 +11,7 @@ impl Verdict {
     pub fn explain(&self) -> String {
         let sentence = match self.ruling() {
             Ruling::BadRequest(bad) => format!("refused as a bad request: {bad}"),
+            Ruling::Denied(denial) => format!("refused by the rule {}: {}", denial.rule, denial.because),
             Ruling::StoreDown => "refused: the limiter's store does not answer".to_owned(),
             Ruling::Uncounted => "allowed uncounted: the limiter's store does not answer".to_owned(),
             Ruling::Allow { delay } => allowed(self.deciding(), *delay),

@@ -20,6 +20,8 @@
 //! One check goes through three steps, each a file: `plan` (pure: which limits, on which keys, at which cost), one
 //! store call, `combine` (pure: from decisions to a verdict).
 
+#[cfg(feature = "policy")]
+mod clock;
 mod combine;
 mod explain;
 mod limit;
@@ -29,10 +31,10 @@ mod plan;
 mod policy;
 mod verdict;
 
-pub use limit::{Disclosure, Limit, OnStoreFailure};
-pub use limiter::{BuildError, CheckOptions, Limiter, UnknownLimit};
+pub use limit::{Counts, Disclosure, Limit, OnStoreFailure, OnSuccess};
+pub use limiter::{BuildError, CheckOptions, Limiter, Snapshot, UnknownLimit};
 pub use tidegate_algorithms::{Anchor, Answer, Decision, Quota, QuotaError, Rate, Retry, Span, Timestamp};
 #[cfg(feature = "policy")]
 pub use tidegate_policy as policy_file;
 pub use tidegate_store::{MemoryOptions, MemoryStore, Store, StoreError};
-pub use verdict::{BadKey, LimitDecision, Receipt, Ruling, Verdict};
+pub use verdict::{BadKey, Denial, LimitDecision, Receipt, Ruling, Verdict};

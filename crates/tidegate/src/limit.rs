@@ -17,6 +17,8 @@ pub struct Limit {
     shadow: bool,
     disclosure: Disclosure,
     on_store_failure: OnStoreFailure,
+    counts: Counts,
+    plan: Option<Arc<str>>,
 }
 
 impl Limit {
@@ -31,6 +33,8 @@ impl Limit {
             shadow: false,
             disclosure: Disclosure::All,
             on_store_failure: OnStoreFailure::Deny,
+            counts: Counts::Every,
+            plan: None,
         }
     }
 
@@ -69,6 +73,20 @@ impl Limit {
         self
     }
 
+    /// Chooses which requests count.
+    #[must_use]
+    pub fn with_counts(mut self, counts: Counts) -> Self {
+        self.counts = counts;
+        self
+    }
+
+    /// Says whose terms these are, when others have others: a plan's name, or a key's value.
+    #[must_use]
+    pub fn with_plan(mut self, plan: impl Into<Arc<str>>) -> Self {
+        self.plan = Some(plan.into());
+        self
+    }
+
     /// Returns the name, `rule/limit` for one of a policy file.
     pub fn name(&self) -> &str {
         &self.name
@@ -99,6 +117,16 @@ impl Limit {
         self.disclosure
     }
 
+    /// Returns which requests count.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// Returns whose terms these are, when others have others: a plan's name, or a key's value.
+    pub fn plan(&self) -> Option<&str> {
+        self.plan.as_deref()
+    }
+
     /// Returns what happens when the store does not answer.
     pub fn store_failure(&self) -> OnStoreFailure {
         self.on_store_failure
@@ -109,6 +137,30 @@ impl fmt::Debug for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Limit").field("name", &self.name).field("quota", &self.quota).finish_non_exhaustive()
     }
+}
+
+/// Which requests a limit counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Counts {
+    /// Every request.
+    Every,
+    /// Those that fail: charged before the request goes on, given back once its answer is known to be a success.
+    Failures {
+        /// What a success does to the count.
+        on_success: OnSuccess,
+        /// What a success looks like, when a policy says it.
+        #[cfg(feature = "policy")]
+        success: Option<Arc<tidegate_policy::Success>>,
+    },
+}
+
+/// What a success does to a count of failures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OnSuccess {
+    /// It gives back what its own request was charged with.
+    Refund,
+    /// It forgets all failures of its key.
+    Reset,
 }
 
 /// What a client is told about a limit.

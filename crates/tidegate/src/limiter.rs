@@ -4,21 +4,30 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use smallvec::SmallVec;
 use tidegate_algorithms::{Span, Timestamp};
 use tidegate_store::{Give, LimitId, MemoryOptions, MemoryStore, Refund, Store, StoreError};
 
 use crate::combine;
 use crate::limit::Limit;
-use crate::plan::Plan;
+use crate::plan::{Plan, Terms};
 use crate::verdict::{Receipt, Ruling, Verdict};
 
 /// A rate limiter: limits, and the store that counts for them.
 ///
-/// Cheap to clone; clones share everything. A check is decided for all its limits at once or for none: a request
-/// that one limit refuses has used up nothing of the others.
+/// Cheap to clone; clones share everything, a reload among it. A check is decided for all its limits at once or for
+/// none: a request that one limit refuses has used up nothing of the others.
 #[derive(Clone)]
 pub struct Limiter {
+    in_force: Arc<ArcSwap<Inner>>,
+}
+
+/// The limits a limiter has at one moment: what a request began under, whatever is loaded meanwhile.
+///
+/// Cheap to clone. Its counts are the limiter's.
+#[derive(Clone)]
+pub struct Snapshot {
     pub(crate) inner: Arc<Inner>,
 }
 
@@ -30,10 +39,11 @@ pub(crate) struct Inner {
     pub(crate) policy: Option<crate::policy::Compiled>,
 }
 
-/// A limit, enforced or shadow, with the store's handle for it.
+/// A limit with the store's handle for it.
 pub(crate) struct Registered {
-    pub(crate) limit: Limit,
     pub(crate) id: LimitId,
+    /// The limit under each of its terms; one unless it has plans or overrides.
+    pub(crate) variants: SmallVec<[Limit; 1]>,
 }
 
 /// How a check is made.
@@ -120,12 +130,20 @@ impl Limiter {
     /// # Errors
     /// When two limits have one name.
     pub fn new(store: Arc<dyn Store>, limits: impl IntoIterator<Item = Limit>) -> Result<Self, BuildError> {
-        Ok(Self { inner: Arc::new(Inner::new(store, limits)?) })
+        let limits = limits.into_iter().map(|limit| {
+            let name = limit.name().to_owned();
+            (name, SmallVec::from_iter([limit]))
+        });
+        Ok(Self::of(Inner::new(store, limits)?))
     }
 
-    /// Returns the limits, in the order they were given.
-    pub fn limits(&self) -> impl ExactSizeIterator<Item = &Limit> {
-        self.inner.limits.iter().map(|registered| &registered.limit)
+    pub(crate) fn of(inner: Inner) -> Self {
+        Self { in_force: Arc::new(ArcSwap::from_pointee(inner)) }
+    }
+
+    /// Returns the limits in force at this moment. Whoever asks several things of one request asks them of one snapshot.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot { inner: self.in_force.load_full() }
     }
 
     /// Checks one limit on one key.
@@ -147,22 +165,7 @@ impl Limiter {
         keys: impl IntoIterator<Item = (&'k str, K)>,
         options: CheckOptions,
     ) -> Result<Verdict, UnknownLimit> {
-        let mut plan = Plan::default();
-        for (name, key) in keys {
-            let found = self.inner.by_name.get(name).copied();
-            let index = found.ok_or_else(|| self.unknown(name))?;
-            let cost = self.inner.limits.get(index).map_or(1, |registered| registered.limit.cost());
-            plan.push(index, options.cost.unwrap_or(cost), |out| {
-                out.extend_from_slice(key.as_ref());
-                Ok::<bool, UnknownLimit>(true)
-            })?;
-        }
-        Ok(self.inner.run(&plan, options).await)
-    }
-
-    fn unknown(&self, name: &str) -> UnknownLimit {
-        let known = self.limits().map(|limit| limit.name().to_owned()).collect();
-        UnknownLimit { name: name.to_owned(), known }
+        self.snapshot().check_keys(keys, options).await
     }
 
     /// Gives back what a receipt was charged with.
@@ -186,7 +189,7 @@ impl Limiter {
             .iter()
             .map(|(limit, receipt)| Refund { receipt: *receipt, quota: limit.quota(), give: Give::Charge })
             .collect();
-        self.inner.store.refund(&refunds, at).await
+        self.in_force.load_full().store.refund(&refunds, at).await
     }
 
     /// Asks whether the store answers.
@@ -194,31 +197,71 @@ impl Limiter {
     /// # Errors
     /// When it does not.
     pub async fn ping(&self) -> Result<(), StoreError> {
-        self.inner.store.ping().await
+        self.in_force.load_full().store.ping().await
+    }
+}
+
+impl Snapshot {
+    /// Returns the limits, in the order they were given; one that has plans, under its default plan.
+    pub fn limits(&self) -> impl Iterator<Item = &Limit> {
+        self.inner.limits.iter().filter_map(|registered| registered.variants.first())
+    }
+
+    /// Checks several limits at once, each on its key: all are charged or none is. See [`Limiter::check_keys`].
+    ///
+    /// # Errors
+    /// When no limit has one of the names.
+    pub async fn check_keys<'k, K: AsRef<[u8]>>(
+        &self,
+        keys: impl IntoIterator<Item = (&'k str, K)>,
+        options: CheckOptions,
+    ) -> Result<Verdict, UnknownLimit> {
+        let mut plan = Plan::default();
+        for (name, key) in keys {
+            let found = self.inner.by_name.get(name).copied();
+            let index = found.ok_or_else(|| self.unknown(name))?;
+            let limit = self.inner.limits.get(index).and_then(|registered| registered.variants.first());
+            let cost = options.cost.unwrap_or(limit.map_or(1, Limit::cost));
+            plan.push(index, |out| {
+                out.extend_from_slice(key.as_ref());
+                Ok::<_, UnknownLimit>(Some(Terms { variant: 0, cost }))
+            })?;
+        }
+        Ok(self.inner.run(&plan, options).await)
+    }
+
+    fn unknown(&self, name: &str) -> UnknownLimit {
+        let known = self.limits().map(|limit| limit.name().to_owned()).collect();
+        UnknownLimit { name: name.to_owned(), known }
     }
 }
 
 impl fmt::Debug for Limiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Limiter")
-            .field("store", &self.inner.store)
-            .field("limits", &self.inner.limits.len())
-            .finish_non_exhaustive()
+        self.snapshot().inner.describe("Limiter", f)
+    }
+}
+
+impl fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.describe("Snapshot", f)
     }
 }
 
 impl Inner {
+    /// Builds the limits, each under the name by which the store keeps its counts.
     pub(crate) fn new(
         store: Arc<dyn Store>,
-        limits: impl IntoIterator<Item = Limit>,
+        limits: impl IntoIterator<Item = (String, SmallVec<[Limit; 1]>)>,
     ) -> Result<Self, BuildError> {
         let mut registered = Vec::new();
         let mut by_name = HashMap::new();
-        for limit in limits {
+        for (storage_name, variants) in limits {
+            let Some(limit) = variants.first() else { continue };
             if by_name.insert(Arc::from(limit.name()), registered.len()).is_some() {
                 return Err(BuildError::Duplicate(limit.name().to_owned()));
             }
-            registered.push(Registered { id: store.limit(limit.name()), limit });
+            registered.push(Registered { id: store.limit(&storage_name), variants });
         }
         Ok(Self {
             store,
@@ -233,7 +276,7 @@ impl Inner {
     pub(crate) async fn run(&self, plan: &Plan, options: CheckOptions) -> Verdict {
         let mut verdict = self.ask(plan, options).await;
         let skipped = plan.skipped().iter().filter_map(|index| self.limits.get(*index));
-        verdict.skipped.extend(skipped.map(|registered| registered.limit.clone()));
+        verdict.skipped.extend(skipped.filter_map(|registered| registered.variants.first()).cloned());
         verdict
     }
 
@@ -251,9 +294,13 @@ impl Inner {
             Ok(answer) => combine::decided(plan, &self.limits, answer),
             Err(error) => {
                 tracing::warn!(%error, "the store does not answer");
-                let limits = plan.limits().filter_map(|index| self.limits.get(index));
-                combine::store_down(limits.map(|registered| &registered.limit))
+                combine::store_down(plan.limits(&self.limits))
             }
         }
+    }
+
+    fn describe(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let limits = self.limits.len();
+        f.debug_struct(name).field("store", &self.store).field("limits", &limits).finish_non_exhaustive()
     }
 }

@@ -4,6 +4,7 @@ use smallvec::SmallVec;
 use tidegate_algorithms::{Ask, Span};
 use tidegate_store::Check;
 
+use crate::limit::Limit;
 use crate::limiter::Registered;
 
 /// What the store will be asked. Keys lie one after the other in one buffer.
@@ -14,31 +15,38 @@ pub(crate) struct Plan {
     skipped: SmallVec<[usize; 2]>,
 }
 
-/// One limit of the plan, by its index, with the end of its key in the buffer.
+/// One limit of the plan, by its index and that of its terms, with the end of its key in the buffer.
 #[derive(Debug, Clone, Copy)]
 struct Item {
     limit: usize,
+    variant: usize,
     key_end: usize,
     cost: u32,
 }
 
+/// Which terms of a limit are asked, and for how many units.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Terms {
+    pub(crate) variant: usize,
+    pub(crate) cost: u32,
+}
+
 impl Plan {
-    /// Adds a limit on a key that `write` appends to the buffer, or leaves it out when `write` says so.
+    /// Adds a limit on a key that `write` appends to the buffer, or leaves it out when `write` gives no terms.
     pub(crate) fn push<E>(
         &mut self,
         limit: usize,
-        cost: u32,
-        write: impl FnOnce(&mut Vec<u8>) -> Result<bool, E>,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<Option<Terms>, E>,
     ) -> Result<bool, E> {
         let start = self.keys.len();
-        let counts = write(&mut self.keys)?;
-        if counts {
-            self.items.push(Item { limit, key_end: self.keys.len(), cost });
+        let terms = write(&mut self.keys)?;
+        if let Some(Terms { variant, cost }) = terms {
+            self.items.push(Item { limit, variant, key_end: self.keys.len(), cost });
         } else {
             self.keys.truncate(start);
             self.skipped.push(limit);
         }
-        Ok(counts)
+        Ok(terms.is_some())
     }
 
     /// Returns whether nothing is asked.
@@ -46,9 +54,9 @@ impl Plan {
         self.items.is_empty()
     }
 
-    /// Returns the indices of the limits, in order.
-    pub(crate) fn limits(&self) -> impl Iterator<Item = usize> {
-        self.items.iter().map(|item| item.limit)
+    /// Returns the limits under the terms they are asked with, in order.
+    pub(crate) fn limits<'a>(&'a self, limits: &'a [Registered]) -> impl Iterator<Item = &'a Limit> {
+        self.items.iter().filter_map(|item| limits.get(item.limit)?.variants.get(item.variant))
     }
 
     /// Returns the indices of the limits that were left out, in order.
@@ -67,15 +75,15 @@ impl Plan {
         for item in &self.items {
             let key = self.keys.get(start..item.key_end).unwrap_or_default();
             start = item.key_end;
-            if let Some(registered) = limits.get(item.limit) {
-                checks.push(Check {
-                    limit: registered.id,
-                    key,
-                    quota: registered.limit.quota(),
-                    ask: Ask::units(item.cost).within(max_delay),
-                    shadow: registered.limit.is_shadow(),
-                });
-            }
+            let Some(registered) = limits.get(item.limit) else { continue };
+            let Some(limit) = registered.variants.get(item.variant) else { continue };
+            checks.push(Check {
+                limit: registered.id,
+                key,
+                quota: limit.quota(),
+                ask: Ask::units(item.cost).within(max_delay),
+                shadow: limit.is_shadow(),
+            });
         }
         checks
     }

@@ -1,22 +1,23 @@
 //! Checking requests by a policy file.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use smallvec::SmallVec;
 use tidegate_algorithms::Timestamp;
 use tidegate_policy as file;
 use tidegate_policy::{Ambiguous, Matched, Policy, Presence, ReadyKeys, Request, Seen};
 use tidegate_store::{MemoryOptions, MemoryStore, Store};
 
-use crate::limit::{Disclosure, Limit, OnStoreFailure};
-use crate::limiter::{BuildError, CheckOptions, Inner, Limiter};
-use crate::plan::Plan;
-use crate::verdict::{BadKey, Ruling, Verdict};
+use crate::clock;
+use crate::limit::{Counts, Disclosure, Limit, OnStoreFailure, OnSuccess};
+use crate::limiter::{BuildError, CheckOptions, Inner, Limiter, Snapshot};
+use crate::plan::{Plan, Terms};
+use crate::verdict::{BadKey, Denial, Ruling, Verdict};
 
 /// A policy, and where its rules' limits begin among the limiter's.
 pub(crate) struct Compiled {
-    policy: Policy,
+    policy: Arc<Policy>,
     /// The first limit of each rule, then that of the fallback.
     first: Vec<usize>,
     warned: Warned,
@@ -94,13 +95,13 @@ impl Limiter {
             limits.extend(rule.limits.iter().map(|limit| built(rule, limit)));
         }
         let mut inner = Inner::new(store, limits)?;
-        inner.policy = Some(Compiled { policy, first, warned: Warned::default() });
-        Ok(Self { inner: Arc::new(inner) })
+        inner.policy = Some(Compiled { policy: Arc::new(policy), first, warned: Warned::default() });
+        Ok(Self::of(inner))
     }
 
-    /// Returns the policy the limiter was built by, if it was.
-    pub fn policy(&self) -> Option<&Policy> {
-        self.inner.policy.as_ref().map(|compiled| &compiled.policy)
+    /// Returns the policy in force at this moment, if the limiter was built by one.
+    pub fn policy(&self) -> Option<Arc<Policy>> {
+        self.snapshot().inner.policy.as_ref().map(|compiled| Arc::clone(&compiled.policy))
     }
 
     /// Checks a request by the policy.
@@ -122,12 +123,31 @@ impl Limiter {
         ready: Option<&ReadyKeys>,
         options: CheckOptions,
     ) -> Verdict {
+        self.snapshot().check_with(request, ready, options).await
+    }
+}
+
+impl Snapshot {
+    /// Returns the policy the limits were built by, if they were.
+    pub fn policy(&self) -> Option<&Policy> {
+        self.inner.policy.as_ref().map(|compiled| &*compiled.policy)
+    }
+
+    /// Checks a request, some or all of whose keys may be given ready-made.
+    pub async fn check_with(
+        &self,
+        request: &Request<'_>,
+        ready: Option<&ReadyKeys>,
+        options: CheckOptions,
+    ) -> Verdict {
         let mut plan = Plan::default();
         if let Some(compiled) = &self.inner.policy
-            && let Err(bad) = compiled.plan(request, ready, options, &mut plan)
+            && let Err(stop) = compiled.plan(request, ready, options, &mut plan)
         {
-            tracing::debug!(why = %bad, "refused as a bad request");
-            return Verdict::without_decisions(Ruling::BadRequest(bad));
+            if let Ruling::BadRequest(bad) = &stop {
+                tracing::debug!(why = %bad, "refused as a bad request");
+            }
+            return Verdict::without_decisions(stop);
         }
         let verdict = self.inner.run(&plan, options).await;
         tell(&verdict);
@@ -147,30 +167,33 @@ fn tell(verdict: &Verdict) {
 
 impl Compiled {
     /// Plans the limits of every rule that applies, or of the fallback when no enforced limit looks at the request.
+    ///
+    /// # Errors
+    /// With the ruling when no store has to be asked for it.
     fn plan(
         &self,
         request: &Request<'_>,
         ready: Option<&ReadyKeys>,
         options: CheckOptions,
         plan: &mut Plan,
-    ) -> Result<(), BadKey> {
-        let seen = match ready {
-            Some(ready) => self.policy.see_with(request, ready),
-            None => self.policy.see(request),
-        };
-        let seen = match seen {
+    ) -> Result<(), Ruling> {
+        let now = options.at.unwrap_or_else(clock::wall);
+        let seen = match self.policy.see_at(request, ready, now) {
             Ok(seen) => seen,
             // In a shadow file nothing is ever refused.
             Err(_) if self.policy.mode == file::Mode::Shadow => return Ok(()),
-            Err(ambiguous) => return Err(bad(&ambiguous)),
+            Err(ambiguous) => return Err(Ruling::BadRequest(bad(&ambiguous))),
         };
         self.warned.look_at(&seen);
         let mut enforced = false;
         for matched in self.policy.matching(&seen) {
-            enforced |= self.plan_rule(&matched, options, plan)?;
+            if let Some(denial) = denial(matched.rule) {
+                return Err(Ruling::Denied(denial));
+            }
+            enforced |= self.plan_rule(&matched, options, plan).map_err(Ruling::BadRequest)?;
         }
         if !enforced && let Some(fallback) = self.policy.fallback_for(&seen) {
-            self.plan_rule(&fallback, options, plan)?;
+            self.plan_rule(&fallback, options, plan).map_err(Ruling::BadRequest)?;
         }
         Ok(())
     }
@@ -186,14 +209,12 @@ impl Compiled {
         let first = self.first.get(rule).copied().unwrap_or_default();
         let mut enforced = false;
         for (offset, limit) in matched.rule.limits.iter().enumerate() {
-            let cost = options.cost.unwrap_or(limit.cost);
             let shadow = limit.mode == file::Mode::Shadow;
-            let counted = plan.push(first.saturating_add(offset), cost, |out| {
-                match read(limit, matched, out) {
-                    ControlFlow::Continue(counts) => Ok(counts),
+            let counted = plan.push(first.saturating_add(offset), |out| {
+                match read(limit, matched, options.cost, out) {
                     // A shadow limit never blocks, not even a request it cannot read.
-                    ControlFlow::Break(_) if shadow => Ok(false),
-                    ControlFlow::Break(bad) => Err(bad),
+                    Err(_) if shadow => Ok(None),
+                    read => read,
                 }
             })?;
             enforced |= counted && !shadow;
@@ -209,33 +230,52 @@ impl Compiled {
     }
 }
 
-/// Appends a limit's key and returns whether the limit counts the request; breaks when the request is refused.
-fn read(limit: &file::Limit, matched: &Matched<'_>, out: &mut Vec<u8>) -> ControlFlow<BadKey, bool> {
+/// Appends a limit's key and returns the terms it is asked with, `None` when the limit skips the request.
+///
+/// # Errors
+/// When the request is refused, since it cannot be read in one way only or lacks what the rule requires.
+fn read(
+    limit: &file::Limit,
+    matched: &Matched<'_>,
+    cost: Option<u32>,
+    out: &mut Vec<u8>,
+) -> Result<Option<Terms>, BadKey> {
     let start = out.len();
-    match limit.key.read(&matched.facts, out) {
-        Ok(Presence::Present) => ControlFlow::Continue(true),
-        Ok(Presence::Missing { what }) => match matched.rule.on_missing_key {
-            file::OnMissingKey::Skip => ControlFlow::Continue(false),
+    let facts = &matched.facts;
+    if let Presence::Missing { what } = limit.key.read(facts, out).map_err(|it| bad(&it))? {
+        match matched.rule.on_missing_key {
+            file::OnMissingKey::Skip => return Ok(None),
             file::OnMissingKey::Shared => {
                 out.truncate(start);
                 limit.key.shared(out);
-                ControlFlow::Continue(true)
             }
-            file::OnMissingKey::Refuse => ControlFlow::Break(BadKey {
-                part: what.to_string(),
-                why: format!("is missing, and {} requires it", limit.name),
-            }),
-        },
-        Err(ambiguous) => ControlFlow::Break(bad(&ambiguous)),
+            file::OnMissingKey::Refuse => {
+                let why = format!("is missing, and {} requires it", limit.name);
+                return Err(BadKey { part: what.to_string(), why });
+            }
+        }
     }
+    let variant = limit.choose(facts).map_err(|it| bad(&it))?;
+    let cost = cost.map_or_else(|| limit.cost.read(facts), Ok).map_err(|it| bad(&it))?;
+    Ok(Some(Terms { variant, cost }))
+}
+
+/// Returns what becomes of all requests a rule applies to, if it lets none through.
+fn denial(rule: &file::Rule) -> Option<Denial> {
+    let refuse = rule.refuse.as_ref().filter(|_| rule.mode == file::Mode::Enforce)?;
+    Some(Denial {
+        rule: rule.name.as_str().into(),
+        status: refuse.status.as_u16(),
+        because: refuse.because.as_str().into(),
+    })
 }
 
 fn bad(ambiguous: &Ambiguous) -> BadKey {
     BadKey { part: ambiguous.part().to_owned(), why: ambiguous.why().to_owned() }
 }
 
-/// Builds the limiter's limit of a policy's.
-fn built(rule: &file::Rule, limit: &file::Limit) -> Limit {
+/// Builds the limiter's limit of a policy's, under each of its terms, with the name its counts are kept under.
+fn built(rule: &file::Rule, limit: &file::Limit) -> (String, SmallVec<[Limit; 1]>) {
     let disclosure = match rule.client_sees {
         file::ClientSees::All => Disclosure::All,
         file::ClientSees::RetryAfter => Disclosure::RetryAfter,
@@ -246,12 +286,34 @@ fn built(rule: &file::Rule, limit: &file::Limit) -> Limit {
         // A local fallback needs a store that can fail; until one can be chosen, denying is the safe reading.
         file::OnStoreFailure::Deny | file::OnStoreFailure::Local => OnStoreFailure::Deny,
     };
-    Limit::new(limit.name.as_str(), limit.quota)
-        .with_words(limit.says.as_str())
-        .with_cost(limit.cost)
-        .with_shadow(limit.mode == file::Mode::Shadow)
-        .with_disclosure(disclosure)
-        .with_store_failure(choice)
+    let name: Arc<str> = limit.name.as_str().into();
+    let variants = limit.variants().map(|(whose, terms)| {
+        let built = Limit::new(Arc::clone(&name), terms.quota)
+            .with_words(terms.says.as_str())
+            .with_cost(limit.cost.usual())
+            .with_shadow(limit.mode == file::Mode::Shadow)
+            .with_disclosure(disclosure)
+            .with_counts(counts(&limit.count))
+            .with_store_failure(choice);
+        match whose {
+            file::Whose::Everybody => built,
+            file::Whose::Plan(plan) | file::Whose::Key(plan) => built.with_plan(plan),
+        }
+    });
+    (limit.storage_name().to_owned(), variants.collect())
+}
+
+fn counts(count: &file::Count) -> Counts {
+    match count {
+        file::Count::Every => Counts::Every,
+        file::Count::Failures { success, on_success } => Counts::Failures {
+            on_success: match on_success {
+                file::OnSuccess::Refund => OnSuccess::Refund,
+                file::OnSuccess::Reset => OnSuccess::Reset,
+            },
+            success: Some(Arc::new(success.clone())),
+        },
+    }
 }
 
 impl Warned {

@@ -1,6 +1,7 @@
 //! The answer for a request: one ruling, and every decision behind it.
 
 use std::fmt;
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 use tidegate_algorithms::{Decision, Retry, Span, Timestamp};
@@ -33,6 +34,8 @@ pub enum Ruling {
     },
     /// A key cannot be read from it in one way only, or is missing and required: 400.
     BadRequest(BadKey),
+    /// A rule lets nothing through: its status.
+    Denied(Denial),
     /// The store did not answer, and a limit denies then: 503.
     StoreDown,
     /// The store did not answer, and every limit allows then: it passes, uncounted.
@@ -60,6 +63,17 @@ impl fmt::Display for BadKey {
 }
 
 impl std::error::Error for BadKey {}
+
+/// Why a request is let through by no limit at all: a rule that refuses what it applies to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Denial {
+    /// The rule's name.
+    pub rule: Arc<str>,
+    /// The status of the answer, 400 to 599.
+    pub status: u16,
+    /// Why, in words for the client.
+    pub because: Arc<str>,
+}
 
 /// The decision of one limit.
 #[derive(Debug, Clone)]

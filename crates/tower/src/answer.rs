@@ -5,7 +5,7 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use http::{Response, StatusCode};
 use serde_json::{Map, Value, json};
 use tidegate::policy_file::{HeaderStyle, ProblemTemplate, TemplateValues};
-use tidegate::{Disclosure, Retry, Ruling, Verdict};
+use tidegate::{Denial, Disclosure, Retry, Ruling, Verdict};
 
 use crate::body::{AnswerBody, ReadError};
 use crate::fields;
@@ -46,9 +46,15 @@ pub(crate) fn refusal<R>(
     match verdict.ruling() {
         Ruling::Allow { .. } | Ruling::Uncounted => None,
         Ruling::BadRequest(bad) => Some(problem_response(StatusCode::BAD_REQUEST, &bad.to_string())),
+        Ruling::Denied(denial) => Some(denied(denial)),
         Ruling::StoreDown => Some(store_down()),
         Ruling::Refuse { retry } => Some(too_many(verdict, *retry, styles, template)),
     }
+}
+
+fn denied<R>(denial: &Denial) -> Response<AnswerBody<R>> {
+    let status = StatusCode::from_u16(denial.status).unwrap_or(StatusCode::FORBIDDEN);
+    problem_response(status, &denial.because)
 }
 
 fn store_down<R>() -> Response<AnswerBody<R>> {
@@ -69,7 +75,7 @@ fn too_many<R>(
     let by = verdict.deciding().filter(|by| by.limit.disclosure() == Disclosure::All);
     let limit = by.map_or("", |by| by.limit.name());
     let values = TemplateValues {
-        rule: limit.split_once('/').map_or(limit, |(rule, _)| rule),
+        rule: limit.rsplit_once('/').map_or(limit, |(rule, _)| rule),
         limit,
         says: by.map_or("", |by| by.limit.words()),
         retry_after: fields::retry_after(verdict),

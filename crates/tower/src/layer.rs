@@ -11,8 +11,8 @@ use bytes::Bytes;
 use http::header::HOST;
 use http::{Request, Response};
 use http_body::Body;
-use tidegate::Limiter;
 use tidegate::policy_file::{self, Policy};
+use tidegate::{CheckOptions, Limiter};
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -44,15 +44,12 @@ pub struct ResolvedClient {
 #[derive(Debug, Clone)]
 pub struct LimitLayer {
     limiter: Limiter,
-    max_key_body: usize,
 }
 
 impl LimitLayer {
     /// Builds a layer over a limiter.
     pub fn new(limiter: Limiter) -> Self {
-        let gateway = limiter.policy().and_then(|policy| policy.gateway.as_ref());
-        let max_key_body = gateway.map_or(MAX_KEY_BODY, |gateway| gateway.max_key_body);
-        Self { limiter, max_key_body }
+        Self { limiter }
     }
 }
 
@@ -106,16 +103,19 @@ impl LimitLayer {
         S: Service<Request<ReplayedBody<B>>, Response = Response<R>>,
         B: Body<Data = Bytes> + Unpin,
     {
-        let Some(policy) = self.limiter.policy() else {
+        // What comes in under one policy is answered under it, whatever is loaded meanwhile.
+        let in_force = self.limiter.snapshot();
+        let Some(policy) = in_force.policy() else {
             return inner.call(request.map(ReplayedBody::untouched)).await.map(passed);
         };
         let peer = request.extensions().get::<PeerAddr>().map(|peer| peer.0);
         let (head, body) = request.into_parts();
-        let (body, bytes) = match self.read_body(policy, &head, peer, body).await {
+        let (body, bytes) = match read_body(policy, &head, peer, body).await {
             Ok(read) => read,
             Err(answer) => return Ok(answer),
         };
-        let mut verdict = self.limiter.check(&seen(&head, peer, bytes.as_deref())).await;
+        let seen = seen(&head, peer, bytes.as_deref());
+        let mut verdict = in_force.check_with(&seen, None, CheckOptions::default()).await;
         if let Some(refusal) = answer::refusal(&verdict, &policy.headers, &policy.problem) {
             return Ok(refusal);
         }
@@ -131,27 +131,26 @@ impl LimitLayer {
         fields::add(response.headers_mut(), &verdict, &policy.headers);
         Ok(response)
     }
+}
 
-    /// Reads the body when a limit takes its key from it; what was read is replayed to the service behind.
-    async fn read_body<B, R>(
-        &self,
-        policy: &Policy,
-        head: &http::request::Parts,
-        peer: Option<IpAddr>,
-        body: B,
-    ) -> Result<(ReplayedBody<B>, Option<Bytes>), Response<AnswerBody<R>>>
-    where
-        B: Body<Data = Bytes> + Unpin,
-    {
-        if !policy.needs_body(&seen(head, peer, None)) {
-            return Ok((ReplayedBody::untouched(body), None));
-        }
-        let read = ReplayedBody::read_whole(body, self.max_key_body);
-        match tokio::time::timeout(KEY_BODY_TIMEOUT, read).await {
-            Ok(Ok((body, bytes))) => Ok((body, Some(bytes))),
-            Ok(Err(error)) => Err(answer::unreadable(error, self.max_key_body)),
-            Err(_) => Err(answer::too_slow()),
-        }
+/// Reads the body when a limit reads it; what was read is replayed to the service behind.
+async fn read_body<B, R>(
+    policy: &Policy,
+    head: &http::request::Parts,
+    peer: Option<IpAddr>,
+    body: B,
+) -> Result<(ReplayedBody<B>, Option<Bytes>), Response<AnswerBody<R>>>
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    if !policy.needs_body(&seen(head, peer, None)) {
+        return Ok((ReplayedBody::untouched(body), None));
+    }
+    let most = policy.gateway.as_ref().map_or(MAX_KEY_BODY, |gateway| gateway.max_key_body);
+    match tokio::time::timeout(KEY_BODY_TIMEOUT, ReplayedBody::read_whole(body, most)).await {
+        Ok(Ok((body, bytes))) => Ok((body, Some(bytes))),
+        Ok(Err(error)) => Err(answer::unreadable(error, most)),
+        Err(_) => Err(answer::too_slow()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! `tidegate check`: everything that is wrong with policy files, or what they say when nothing is.
 
-use tidegate_policy::{Limit, Mode, Policy};
+use tidegate_policy::{Cost, Limit, Mode, Policy};
 
 use crate::args::CheckArgs;
 use crate::exit::{Exit, Failure};
@@ -48,7 +48,7 @@ fn describe(name: Option<&str>, policy: &Policy, out: &mut Output) {
     }
     let mut table = Table::new(["LIMIT", "KEY", "NUMBERS", "WORDS"]);
     for limit in limits {
-        let words = if limit.says.is_empty() { "-" } else { &limit.says };
+        let words = if limit.terms.says.is_empty() { "-" } else { &limit.terms.says };
         table.push([limit.name.clone(), limit.key.to_string(), numbers(limit), words.to_owned()]);
     }
     out.line("");
@@ -63,9 +63,12 @@ fn count(count: usize, what: &str) -> String {
 
 /// Returns a limit's algorithm and its numbers, as the policy file writes them.
 fn numbers(limit: &Limit) -> String {
-    let algorithm = limit.quota.algorithm();
-    let cost = if limit.cost == 1 { String::new() } else { format!(", cost {}", limit.cost) };
+    let algorithm = limit.terms.quota.algorithm();
+    let cost = match limit.cost {
+        Cost::Units(1) => String::new(),
+        Cost::Units(units) => format!(", cost {units}"),
+    };
     let unit = limit.unit.as_ref().map(|unit| format!(", in {unit}")).unwrap_or_default();
     let shadow = if limit.mode == Mode::Shadow { " (shadow)" } else { "" };
-    format!("{algorithm}: {}{cost}{unit}{shadow}", limit.numbers)
+    format!("{algorithm}: {}{cost}{unit}{shadow}", limit.terms.numbers)
 }

@@ -18,33 +18,34 @@ const MAX_DEPTH: usize = 32;
 /// The most nodes that aliases may stand for.
 const MAX_ALIASED: usize = 10_000;
 
-/// Reads a file's text; `None` when nothing can be made of it.
-pub(crate) fn load(text: &str, report: &mut Report) -> Option<Node> {
+/// Reads the text of the file of that number; `None` when nothing can be made of it.
+pub(crate) fn load(text: &str, file: u16, report: &mut Report) -> Option<Node> {
+    let start = Place { file, ..Place::START };
     if text.len() > MAX_BYTES {
-        report.add(Place::START, format!("the file is longer than {MAX_BYTES} bytes"), "split it");
+        report.add(start, format!("the file is longer than {MAX_BYTES} bytes"), "split it");
         return None;
     }
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut parser = Parser::new_from_str(text);
-    let mut builder = Builder::default();
+    let mut builder = Builder { file, ..Builder::default() };
     while let Some(event) = parser.next_event() {
         match event {
             Err(error) => {
-                explain(&error, text, builder.frames.last().map(|frame| frame.node.place), report);
+                explain(&error, text, &builder, report);
                 return None;
             }
             Ok((event, span)) => builder.event(event, span, report)?,
         }
     }
     if builder.root.is_none() {
-        report.add(Place::START, "the file is empty", "begin it with `tidegate: 1`");
+        report.add(start, "the file is empty", "begin it with `tidegate: 1`");
     }
     builder.root
 }
 
-fn place(marker: Marker) -> Place {
+fn place(marker: Marker, file: u16) -> Place {
     let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-    Place { line: count(marker.line().max(1)), column: count(marker.col().saturating_add(1)) }
+    Place { file, line: count(marker.line().max(1)), column: count(marker.col().saturating_add(1)) }
 }
 
 /// A collection under construction.
@@ -68,6 +69,7 @@ struct Anchored {
 
 #[derive(Default)]
 struct Builder {
+    file: u16,
     frames: Vec<Frame>,
     anchors: BTreeMap<usize, Anchored>,
     aliased: usize,
@@ -77,7 +79,7 @@ struct Builder {
 impl Builder {
     /// Takes one event; `None` ends the reading.
     fn event(&mut self, event: Event<'_>, span: Span, report: &mut Report) -> Option<()> {
-        let at = place(span.start);
+        let at = place(span.start, self.file);
         match event {
             Event::DocumentStart(_) if self.root.is_some() => {
                 report.add(
@@ -210,14 +212,16 @@ fn refuse_tag(is_tagged: bool, at: Place, report: &mut Report) {
     }
 }
 
-/// Reports a syntax error. `open` is where the innermost open collection begins.
-fn explain(error: &ScanError, text: &str, open: Option<Place>, report: &mut Report) {
+/// Reports a syntax error.
+fn explain(error: &ScanError, text: &str, builder: &Builder, report: &mut Report) {
+    // Where the innermost open collection begins.
+    let open = builder.frames.last().map(|frame| frame.node.place);
     let marker = error.marker();
     let line = marker.line().checked_sub(1).and_then(|index| text.lines().nth(index)).unwrap_or_default();
     let found = line.chars().nth(marker.col());
     let tab = line.chars().take_while(|letter| letter.is_whitespace()).any(|letter| letter == '\t');
     let (message, remedy) = meaning(error.info(), found, tab, open);
-    report.add(place(*marker), message, remedy);
+    report.add(place(*marker, builder.file), message, remedy);
     report.not_yaml();
 }
 

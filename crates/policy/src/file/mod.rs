@@ -76,6 +76,8 @@ pub(crate) fn is_null(text: &str) -> bool {
 /// Where problems are collected.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
+    /// The names of the files that were read, the policy file's own first.
+    files: Vec<String>,
     list: Vec<Problem>,
     not_yaml: bool,
 }
@@ -96,8 +98,14 @@ impl Report {
         self.list.is_empty()
     }
 
-    /// Returns the problems of a file.
-    pub(crate) fn into_problems(self, file_name: &str) -> Problems {
-        Problems::new(file_name, self.list, self.not_yaml)
+    /// Opens a file under a name and returns the number that its places bear.
+    pub(crate) fn open_file(&mut self, name: &str) -> u16 {
+        self.files.push(name.to_owned());
+        u16::try_from(self.files.len().saturating_sub(1)).unwrap_or(u16::MAX)
+    }
+
+    /// Returns the problems of all files.
+    pub(crate) fn into_problems(self) -> Problems {
+        Problems::new(self.files, self.list, self.not_yaml)
     }
 }

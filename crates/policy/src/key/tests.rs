@@ -51,7 +51,7 @@ fn read(key: &str, given: Given<'_>) -> Result<Option<Vec<u8>>, Ambiguous> {
         peer: Some("192.0.2.77".parse().unwrap()),
         body: Some(given.body),
     };
-    let seen = policy.see_with(&request, &ready)?;
+    let seen = policy.see_at(&request, Some(&ready), tidegate_algorithms::Timestamp::default())?;
     let matched = policy.matching(&seen).next().expect("the rule matches");
     let mut out = Vec::new();
     let present = matched.rule.limits[0].key.read(&matched.facts, &mut out)?;

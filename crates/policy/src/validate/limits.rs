@@ -3,10 +3,12 @@
 use tidegate_algorithms::{Anchor, Quota, QuotaError, Rate, Span};
 
 use super::{MODES, keys};
+use crate::cost::Cost;
+use crate::count::Count;
 use crate::file::{Entry, Fields, Node, Report};
+use crate::limit::{Limit, Terms};
 use crate::policy::Mode;
 use crate::problem::Place;
-use crate::rule::Limit;
 
 const ALGORITHMS: [&str; 5] =
     ["fixed_window", "sliding_log", "sliding_counter", "token_bucket", "leaky_bucket"];
@@ -50,14 +52,21 @@ pub(super) fn read(
     let (quota, numbers) = quota.unzip();
     let limit = Limit {
         name: format!("{rule}/{}", name?),
-        says: says?.to_owned(),
-        note: remark.map(str::to_owned),
         key: key?,
-        quota: quota?,
-        numbers: numbers?,
-        cost: cost.unwrap_or(Some(1))?,
+        terms: Terms {
+            says: says?.to_owned(),
+            note: remark.map(str::to_owned),
+            quota: quota?,
+            numbers: numbers?,
+        },
+        plans: None,
+        overrides: Vec::new(),
+        cost: Cost::Units(cost.unwrap_or(Some(1))?),
+        count: Count::Every,
         mode: if mode == Mode::Shadow { Mode::Shadow } else { own.unwrap_or(Mode::Enforce) },
         unit: unit.map(str::to_owned),
+        alert_at: None,
+        was: Vec::new(),
     };
     Some(Placed { limit, place, key_place: key_node?.place })
 }

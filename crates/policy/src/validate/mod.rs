@@ -14,6 +14,7 @@ mod trusted;
 
 use tidegate_algorithms::Span;
 
+use crate::Reading;
 use crate::file::{Fields, Node, Report};
 use crate::policy::{Code, EncodedSlash, Mode, Policy, StoreChoice};
 
@@ -23,10 +24,10 @@ const LATER: [&str; 4] = ["envoy", "admin", "costs", "include"];
 pub(crate) const MODES: [(Mode, &str); 2] = [(Mode::Enforce, "enforce"), (Mode::Shadow, "shadow")];
 
 /// Reads a policy; what is returned is only of use when nothing was reported.
-pub(crate) fn policy(root: &Node, needs_face: bool, report: &mut Report) -> Option<Policy> {
+pub(crate) fn policy(root: &Node, reading: Reading<'_>, report: &mut Report) -> Option<Policy> {
     let mut top = Fields::open(root, "the policy", report)?;
     version(&mut top, report);
-    let faces = faces::read(&mut top, needs_face, report);
+    let faces = faces::read(&mut top, reading.needs_face, report);
     let store = top.get("store").and_then(|node| store(node, report));
     let trusted = trusted::read(&mut top, report);
     if let Some(place) = faces.proxy_protocol.filter(|_| trusted.networks().is_empty()) {

@@ -171,6 +171,7 @@ fn body(fields: &mut Fields<'_>, head: Head<'_>, context: &Context<'_>, report: 
             class: head.class,
             matches: Vec::new(),
             except,
+            refuse: None,
             limits: limits.into_iter().map(|placed| placed.limit).collect(),
             guesses,
             on_missing_key,
@@ -269,7 +270,7 @@ fn check_queues(rules: &[PlacedRule], report: &mut Report) {
     let mut queues: Vec<(&Rule, &str, Place)> = Vec::new();
     for placed in rules {
         for (limit, (place, _)) in placed.rule.limits.iter().zip(&placed.limits) {
-            if !matches!(limit.quota, Quota::LeakyBucket(_)) {
+            if !matches!(limit.terms.quota, Quota::LeakyBucket(_)) {
                 continue;
             }
             let meets = |(rule, _, _): &&(&Rule, &str, Place)| {

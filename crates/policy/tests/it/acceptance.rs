@@ -17,7 +17,7 @@ fn the_examples_are_accepted() {
     let names: Vec<&str> = quillon.rules.iter().map(|rule| rule.name.as_str()).collect();
     assert_eq!(names, ["edge", "send", "verify", "recovery", "reports"]);
     let limit = &quillon.rules[2].limits[0];
-    assert_eq!((limit.name.as_str(), limit.quota.nominal()), ("verify/per-account", 4));
+    assert_eq!((limit.name.as_str(), limit.terms.quota.nominal()), ("verify/per-account", 4));
 }
 
 /// Guards the acceptance path: a verify request is keyed on its account, in every spelling of it.

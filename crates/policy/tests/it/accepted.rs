@@ -42,7 +42,7 @@ fn what_a_file_does_not_say_has_a_safe_default() {
     assert_eq!(policy.problem, ProblemTemplate::default());
     let fallback = policy.fallback.unwrap();
     assert_eq!((fallback.name.as_str(), fallback.limits[0].name.as_str()), ("fallback", "fallback/l"));
-    assert_eq!(fallback.limits[0].cost, 1);
+    assert_eq!(fallback.limits[0].cost, tidegate_policy::Cost::Units(1));
 }
 
 /// Guards what a class decides when the rule does not.
@@ -159,7 +159,7 @@ rules:
     );
     assert!(policy.headers.is_empty());
     assert_eq!(policy.rules[1].matches.len(), 2);
-    assert_eq!(policy.rules[0].limits[0].quota, policy.rules[0].limits[1].quota);
+    assert_eq!(policy.rules[0].limits[0].terms.quota, policy.rules[0].limits[1].terms.quota);
     assert_eq!(policy.rules[1].limits[0].name, "b/l");
     assert_eq!(policy.rules[0].limits[0].key.to_string(), "global");
 }
@@ -228,7 +228,8 @@ fn numbers_are_kept_as_they_are_written() {
         "tidegate: \"1\"\nhealth: {{ listen: 1 }}\nrules: [{{ name: r, match: {{ path: /** }}, limits: [{}] }}]\n",
         limits.join(", ")
     ));
-    let numbers: Vec<&str> = policy.rules[0].limits.iter().map(|limit| limit.numbers.as_str()).collect();
+    let numbers: Vec<&str> =
+        policy.rules[0].limits.iter().map(|limit| limit.terms.numbers.as_str()).collect();
     assert_eq!(numbers, algorithms.map(|(_, numbers)| numbers));
 }
 

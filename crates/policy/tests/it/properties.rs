@@ -46,7 +46,7 @@ fn key(policy: &Policy, values: &[(bool, String)]) -> Vec<u8> {
         peer: Some("192.0.2.1".parse().unwrap()),
         body: None,
     };
-    let seen = policy.see_with(&request, &ready).unwrap();
+    let seen = policy.see_at(&request, Some(&ready), tidegate_algorithms::Timestamp::default()).unwrap();
     let matched = policy.matching(&seen).next().unwrap();
     let mut out = Vec::new();
     assert_eq!(matched.rule.limits[0].key.read(&matched.facts, &mut out), Ok(Presence::Present));

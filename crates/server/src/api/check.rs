@@ -100,10 +100,10 @@ impl KeyNames {
 )]
 pub(super) async fn check(State(api): State<Api>, request: Request) -> Result<Response, Problem> {
     let question = call::read::<CheckCall>(request).await?.question(&api.keys)?;
-    let limiter = &api.limiter;
-    let mut verdict = limiter.check_with(&question.request(), Some(&question.keys), question.options).await;
+    let in_force = api.limiter.snapshot();
+    let mut verdict = in_force.check_with(&question.request(), Some(&question.keys), question.options).await;
     let receipt = api.keep_receipt(&mut verdict);
-    let styles = limiter.policy().map_or(&[][..], |policy| &policy.headers);
+    let styles = in_force.policy().map_or(&[][..], |policy| &policy.headers);
     let checked = Checked::new(&verdict, styles, receipt);
     Ok(([(CACHE_CONTROL, "no-store")], Json(checked)).into_response())
 }

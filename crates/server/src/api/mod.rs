@@ -49,7 +49,7 @@ struct Api {
 
 /// Builds the decision API over a limiter; with a token, every route under `/v1/` demands it.
 pub fn router(limiter: Limiter, token: Option<Token>) -> Router {
-    let keys = Arc::new(KeyNames::of(limiter.policy()));
+    let keys = Arc::new(KeyNames::of(limiter.policy().as_deref()));
     let document = openapi::document(&keys, token.is_some());
     let mut calls = with_problems(
         Router::new()

@@ -187,7 +187,8 @@ struct RateView {
     responses((status = 200, description = "The policy in force.", body = PolicyView<'_>))
 )]
 pub(super) async fn policy(State(api): State<Api>) -> Response {
-    let view = PolicyView::of(api.limiter.policy());
+    let policy = api.limiter.policy();
+    let view = PolicyView::of(policy.as_deref());
     ([(CACHE_CONTROL, "no-store")], Json(view)).into_response()
 }
 
@@ -266,11 +267,11 @@ impl<'a> LimitView<'a> {
     fn of(limit: &'a file::Limit) -> Self {
         Self {
             name: &limit.name,
-            says: &limit.says,
-            note: limit.note.as_deref(),
+            says: &limit.terms.says,
+            note: limit.terms.note.as_deref(),
             key: limit.key.names().collect(),
-            quota: QuotaView::of(&limit.quota),
-            cost: limit.cost,
+            quota: QuotaView::of(&limit.terms.quota),
+            cost: limit.cost.usual(),
             unit: limit.unit.as_deref(),
             mode: ModeName::of(limit.mode),
         }

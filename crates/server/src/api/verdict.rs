@@ -18,6 +18,8 @@ pub(super) enum RulingName {
     Refuse,
     /// A key cannot be read from it in one way only, or is missing and required: answer 400.
     BadRequest,
+    /// A rule lets nothing through: answer with its status.
+    Denied,
     /// The store did not answer, and a limit denies then: answer 503.
     StoreDown,
     /// The store did not answer, and every limit allows then: it passes.
@@ -103,6 +105,7 @@ impl<'a> Checked<'a> {
                 Ruling::Allow { .. } => RulingName::Allow,
                 Ruling::Refuse { .. } => RulingName::Refuse,
                 Ruling::BadRequest(_) => RulingName::BadRequest,
+                Ruling::Denied(_) => RulingName::Denied,
                 Ruling::StoreDown => RulingName::StoreDown,
                 Ruling::Uncounted => RulingName::Uncounted,
             },

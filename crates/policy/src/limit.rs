@@ -1,0 +1,84 @@
+//! Limits: what is counted, on what, at which cost, and how much of it is allowed.
+
+use tidegate_algorithms::Quota;
+
+use crate::cost::Cost;
+use crate::count::Count;
+use crate::key::Key;
+use crate::plan::{Override, Plans};
+use crate::policy::Mode;
+
+/// One algorithm with its numbers on one key, in numbers and in words.
+#[derive(Debug, Clone)]
+pub struct Limit {
+    /// The name, `rule/limit`, unique in the file.
+    pub name: String,
+    /// What is counted on.
+    pub key: Key,
+    /// What it says and allows; of a limit with plans, the default plan's.
+    pub terms: Terms,
+    /// The plans it is sold in, if any.
+    pub plans: Option<Plans>,
+    /// Other terms for single keys, in the order of the file.
+    pub overrides: Vec<Override>,
+    /// How many units a request takes.
+    pub cost: Cost,
+    /// Which requests count.
+    pub count: Count,
+    /// Whether refusals of this limit are carried out: [`Mode::Shadow`] when the limit, its rule or the file
+    /// says so.
+    pub mode: Mode,
+    /// What the units are, when they are not requests.
+    pub unit: Option<String>,
+    /// The share of the limit in percent, 1 to 100, from which its use raises an alert.
+    pub alert_at: Option<u8>,
+    /// The names it had before, `rule/limit`, the latest first; its counts are kept under the last of them.
+    pub was: Vec<String>,
+}
+
+/// What a limit says and allows, for everybody or for some.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Terms {
+    /// The limit in words.
+    pub says: String,
+    /// Free text that is never read.
+    pub note: Option<String>,
+    /// The algorithm with its numbers.
+    pub quota: Quota,
+    /// The numbers as the file writes them, to stand beside the words: `capacity 4, refill 1 per 10s`. The quota
+    /// holds them reduced. An anchor that is not said is added, since it makes a difference.
+    pub numbers: String,
+}
+
+/// Whose terms some are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose<'a> {
+    /// Everybody's.
+    Everybody,
+    /// Those of a plan.
+    Plan(&'a str),
+    /// Those of one key, as the file writes its value.
+    Key(&'a str),
+}
+
+impl Limit {
+    /// Returns all terms of the limit with those they are for: everybody's or each plan's first, then the overrides.
+    /// [`Limit::choose`](crate::Limit::choose) gives an index into them.
+    pub fn variants(&self) -> impl Iterator<Item = (Whose<'_>, &Terms)> {
+        let base = self.plans.is_none().then_some((Whose::Everybody, &self.terms));
+        let plans = self.plans.iter().flat_map(|plans| &plans.list);
+        let plans = plans.map(|plan| (Whose::Plan(plan.name.as_str()), &plan.terms));
+        let overrides = self.overrides.iter().map(|one| (Whose::Key(one.value.as_str()), &one.terms));
+        base.into_iter().chain(plans).chain(overrides)
+    }
+
+    /// Returns the name under which a store keeps the limit's counts: the oldest it had.
+    pub fn storage_name(&self) -> &str {
+        self.was.last().map_or(self.name.as_str(), String::as_str)
+    }
+
+    /// Returns whether the body has to be read to decide this limit: for its key, its cost or its plan.
+    pub fn needs_body(&self) -> bool {
+        self.key.needs_body() || self.cost.needs_body() || self.plans.as_ref().is_some_and(Plans::needs_body)
+    }
+}
