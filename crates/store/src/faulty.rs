@@ -157,6 +157,10 @@ impl<S: Store> Store for Faulty<S> {
         self.inner.limit(name)
     }
 
+    fn retain(&self, limits: &[LimitId]) {
+        self.inner.retain(limits);
+    }
+
     fn decide<'a>(&'a self, checks: &'a [Check<'a>], at: Option<Timestamp>) -> Reply<'a, Decided> {
         self.pass(move |store| store.decide(checks, at))
     }

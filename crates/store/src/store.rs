@@ -24,6 +24,13 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// Returns the id of the limit of that name, the same for the life of the store.
     fn limit(&self, name: &str) -> LimitId;
 
+    /// Tells the store which limits are in force from now on, as after a reload; it may give back what it keeps ready
+    /// for others. What those remember stays until it means nothing, and a limit whose name is asked for again is in
+    /// force again.
+    fn retain(&self, limits: &[LimitId]) {
+        let _ = limits;
+    }
+
     /// Decides a batch and charges it if every enforced check admits.
     fn decide<'a>(&'a self, checks: &'a [Check<'a>], at: Option<Timestamp>) -> Reply<'a, Decided>;
 
@@ -48,6 +55,10 @@ pub trait Store: Send + Sync + fmt::Debug {
 impl<S: Store + ?Sized> Store for Arc<S> {
     fn limit(&self, name: &str) -> LimitId {
         (**self).limit(name)
+    }
+
+    fn retain(&self, limits: &[LimitId]) {
+        (**self).retain(limits);
     }
 
     fn decide<'a>(&'a self, checks: &'a [Check<'a>], at: Option<Timestamp>) -> Reply<'a, Decided> {

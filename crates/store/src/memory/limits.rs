@@ -1,6 +1,6 @@
 //! The names of limits and their ids.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use parking_lot::RwLock;
@@ -21,18 +21,33 @@ struct Known {
     accounts: Vec<Arc<Account>>,
 }
 
+impl Known {
+    /// Returns the id of a limit that is known by this name, which is in force from now on.
+    fn bring_back(&self, name: &str) -> Option<LimitId> {
+        let id = *self.ids.get(name)?;
+        if let Some(account) = self.accounts.get(place(id)) {
+            account.set_in_force(true);
+        }
+        Some(id)
+    }
+}
+
+fn place(limit: LimitId) -> usize {
+    usize::try_from(limit.index()).unwrap_or(usize::MAX)
+}
+
 impl Limits {
     pub(super) fn new(ledger: Arc<Ledger>) -> Self {
         Self { ledger, known: RwLock::default() }
     }
 
     pub(super) fn id(&self, name: &str) -> LimitId {
-        if let Some(id) = self.known.read().ids.get(name) {
-            return *id;
+        if let Some(id) = self.known.read().bring_back(name) {
+            return id;
         }
         let mut known = self.known.write();
-        if let Some(id) = known.ids.get(name) {
-            return *id;
+        if let Some(id) = known.bring_back(name) {
+            return id;
         }
         // Names come from policy files; memory ends long before the ids do.
         let id = LimitId::from_index(u32::try_from(known.accounts.len()).unwrap_or(u32::MAX));
@@ -41,13 +56,22 @@ impl Limits {
         id
     }
 
+    /// Leaves their reserve to these limits alone.
+    pub(super) fn retain(&self, limits: &[LimitId]) {
+        // Of two callers at once one has the last word on every limit.
+        let known = self.known.write();
+        let kept: HashSet<usize> = limits.iter().map(|limit| place(*limit)).collect();
+        for (index, account) in known.accounts.iter().enumerate() {
+            account.set_in_force(kept.contains(&index));
+        }
+    }
+
     /// Returns the account of a limit.
     ///
     /// # Errors
     /// When this store did not give the id out.
     pub(super) fn account(&self, limit: LimitId) -> Result<Arc<Account>, StoreError> {
-        let index = usize::try_from(limit.index()).unwrap_or(usize::MAX);
-        self.known.read().accounts.get(index).map(Arc::clone).ok_or_else(|| {
+        self.known.read().accounts.get(place(limit)).map(Arc::clone).ok_or_else(|| {
             StoreError::rejected(format!(
                 "there is no limit of number {}: ask this store for its id by name",
                 limit.index()

@@ -227,6 +227,10 @@ impl Store for MemoryStore {
         self.limits.id(name)
     }
 
+    fn retain(&self, limits: &[LimitId]) {
+        self.limits.retain(limits);
+    }
+
     fn decide<'a>(&'a self, checks: &'a [Check<'a>], at: Option<Timestamp>) -> Reply<'a, Decided> {
         self.answer(checks, at, false)
     }

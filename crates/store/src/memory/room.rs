@@ -4,10 +4,11 @@
 //! a limit may go on taking while it holds less than twice what is left. So one limit alone may borrow half of all
 //! room, a second a third of what is left then, and something always is left. The only limit of a store has it all.
 //! A limit that is named later has its reserve at once, past the whole while others hold that (by another quarter at
-//! most, all such limits together); what the others hold above theirs shrinks as it is forgotten.
+//! most, all such limits together); what the others hold above theirs shrinks as it is forgotten. A limit that is no
+//! longer in force has no reserve: what it holds is borrowed.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// One kind of room: keys or bytes.
 #[derive(Debug)]
@@ -21,16 +22,18 @@ impl Room {
         Self { total, used: AtomicUsize::new(0) }
     }
 
-    /// Takes `amount` for a limit that holds `held`, or nothing.
+    /// Takes `amount` for a limit that holds `held`, or nothing. The reserve is split among `limits`, zero when the
+    /// limit itself has none.
     fn claim(&self, held: &AtomicUsize, amount: usize, limits: usize) -> bool {
         // Each claim counts itself before it looks, so that two at once cannot both take the last place.
         let own = held.fetch_add(amount, Ordering::Relaxed).saturating_add(amount);
         let used = self.used.fetch_add(amount, Ordering::Relaxed).saturating_add(amount);
         let fits = match limits {
-            0 | 1 => used <= self.total,
+            1 => used <= self.total,
             _ => {
                 let lent = self.total - self.total / 4;
-                (own <= self.total / 4 / limits && used <= self.total.saturating_add(self.total / 4))
+                let reserve = (self.total / 4).checked_div(limits).unwrap_or(0);
+                (own <= reserve && used <= self.total.saturating_add(self.total / 4))
                     || lent.checked_sub(used).is_some_and(|left| own <= left.saturating_mul(2))
             }
         };
@@ -61,6 +64,7 @@ impl Room {
 pub(super) struct Ledger {
     keys: Room,
     bytes: Room,
+    /// How many limits are in force.
     limits: AtomicUsize,
 }
 
@@ -82,6 +86,7 @@ pub(super) struct Account {
     keys: AtomicUsize,
     bytes: AtomicUsize,
     shared_until: AtomicU64,
+    in_force: AtomicBool,
 }
 
 impl Account {
@@ -93,11 +98,27 @@ impl Account {
             keys: AtomicUsize::new(0),
             bytes: AtomicUsize::new(0),
             shared_until: AtomicU64::new(0),
+            in_force: AtomicBool::new(true),
         })
     }
 
+    /// Gives the limit a reserve, or takes it back.
+    pub(super) fn set_in_force(&self, in_force: bool) {
+        match (self.in_force.swap(in_force, Ordering::Relaxed), in_force) {
+            (false, true) => self.ledger.limits.fetch_add(1, Ordering::Relaxed),
+            (true, false) => self.ledger.limits.fetch_sub(1, Ordering::Relaxed),
+            _ => 0,
+        };
+    }
+
+    /// Returns among how many the reserve is split, zero when this limit has no part in it.
+    fn sharers(&self) -> usize {
+        let in_force = self.in_force.load(Ordering::Relaxed);
+        if in_force { self.ledger.limits.load(Ordering::Relaxed) } else { 0 }
+    }
+
     pub(super) fn claim_key(&self) -> bool {
-        self.ledger.keys.claim(&self.keys, 1, self.ledger.limits.load(Ordering::Relaxed))
+        self.ledger.keys.claim(&self.keys, 1, self.sharers())
     }
 
     pub(super) fn force_key(&self) {
@@ -109,8 +130,7 @@ impl Account {
     }
 
     pub(super) fn claim_bytes(&self, amount: usize) -> bool {
-        amount == 0
-            || self.ledger.bytes.claim(&self.bytes, amount, self.ledger.limits.load(Ordering::Relaxed))
+        amount == 0 || self.ledger.bytes.claim(&self.bytes, amount, self.sharers())
     }
 
     /// Corrects what is held from `counted` bytes to `actual`.
@@ -176,6 +196,25 @@ mod tests {
             fill(&Account::open(&ledger));
         }
         assert_eq!(ledger.used().0, 1_250);
+    }
+
+    /// A reserve that is kept for limits a reload dropped would be lost to the others with every reload.
+    #[test]
+    fn a_dropped_limit_gives_its_reserve_to_the_others_and_gets_one_again() {
+        let ledger = Ledger::new(1_200, 0);
+        let accounts: Vec<_> = (0..3).map(|_| Account::open(&ledger)).collect();
+        let reserve_of = |limits: usize| 1_200 / 4 / limits;
+        assert_eq!(fill(&accounts[0]), 600, "half of all room");
+        for _ in 0..2 {
+            accounts[2].set_in_force(false);
+        }
+        accounts[1].set_in_force(false);
+        assert_eq!(fill(&accounts[0]), 600, "the only one in force has it all");
+        assert_eq!((fill(&accounts[1]), fill(&accounts[2])), (0, 0), "nothing is left to lend");
+        accounts[2].set_in_force(true);
+        assert_eq!((fill(&accounts[1]), fill(&accounts[2])), (0, reserve_of(2)));
+        accounts[1].set_in_force(true);
+        assert_eq!((fill(&accounts[1]), fill(&accounts[2])), (reserve_of(3), 0));
     }
 
     /// A claim that looked before it counted itself would let two threads take the last place.

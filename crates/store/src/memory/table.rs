@@ -107,13 +107,19 @@ impl Table {
     pub(super) fn rebuild(&mut self, homes: usize) {
         let old = std::mem::take(&mut self.slots);
         self.homes = homes.max(FEWEST_HOMES).max(self.len);
-        let mut slots = vec![EMPTY; self.homes + spare(self.homes)];
+        let mut slots = Vec::new();
+        // Exactly what the account is told, also when more than the spare slots is pushed past the last home.
+        slots.reserve_exact(self.homes + spare(self.homes));
+        slots.resize(self.homes + spare(self.homes), EMPTY);
         let mut next = 0;
         for slot in old.into_iter().filter(|slot| !slot.is_empty()) {
             let at = next.max(self.home(slot.key));
             match slots.get_mut(at) {
                 Some(place) => *place = slot,
-                None => slots.push(slot),
+                None => {
+                    slots.reserve_exact(1);
+                    slots.push(slot);
+                }
             }
             next = at + 1;
         }
