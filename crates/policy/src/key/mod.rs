@@ -13,7 +13,9 @@ mod normalize;
 mod pairs;
 mod phone;
 mod source;
+mod value;
 
+use std::borrow::Cow;
 use std::fmt;
 
 use smallvec::SmallVec;
@@ -23,6 +25,8 @@ pub(crate) use normalize::Normalizer;
 pub(crate) use phone::{load as load_phone_numbers, region};
 pub use source::is_underscore_twin;
 pub(crate) use source::{Source, SourceKind};
+use source::Unread;
+use value::Value;
 
 use crate::request::{Ambiguous, Facts};
 
@@ -104,6 +108,12 @@ impl Key {
         self.parts.iter().map(|part| part.name.as_str())
     }
 
+    /// Returns what people call each part, the first name first, for the words: of a part for which the file says
+    /// nothing, none.
+    pub fn called(&self) -> impl Iterator<Item = (&str, &[String])> {
+        self.parts.iter().map(|part| (part.name.as_str(), part.called.as_slice()))
+    }
+
     /// Returns the names of what is read, a `first_of` by its alternatives: ready-made keys go by these, and one of
     /// another name would be read by nobody.
     pub fn sources(&self) -> Vec<&str> {
@@ -151,50 +161,100 @@ impl Part {
         }
     }
 
-    fn read(&self, facts: &Facts<'_>, out: &mut Vec<u8>) -> Result<Presence<'_>, Ambiguous> {
-        let found = match &self.from {
-            Origin::Global => {
-                push(out, TAG_GLOBAL, &[]);
-                true
-            }
-            Origin::One(source) => match source.read(&self.name, facts, out) {
-                Err(source::Unread::OtherBody(why) | source::Unread::Ambiguous(why)) => {
-                    return Err(Ambiguous::new(self.name.clone(), why));
-                }
-                Ok(found) => found,
-            },
-            Origin::FirstOf(parts) => Self::read_first(parts, facts, out)?,
-        };
-        Ok(if found { Presence::Present } else { Presence::Missing { what: &self.name } })
+    /// Returns the value as text, normalised and never hashed, for tables and comparisons: an address with its
+    /// prefix (`192.0.2.0/24`) unless that is the whole address, of a `first_of` the first that is there. `None` when
+    /// there is none, and for `global`.
+    pub(crate) fn text<'a>(&self, facts: &Facts<'a>) -> Result<Option<Cow<'a, str>>, Ambiguous> {
+        Ok(self.find(facts)?.and_then(|found| found.value.text()))
     }
 
-    /// Reads the first alternative that is there. One that needs another kind of body gives way to the next, since
+    /// Returns the bytes that reading appends for a value that the file writes, `sha256:` and a digest included where
+    /// the key is hashed: one for each way the value can be found, which a `first_of` has several of. The error says
+    /// why it is no value of the part, as the end of a sentence that begins with the value.
+    pub(crate) fn encode(&self, value: &str) -> Result<Vec<Vec<u8>>, &'static str> {
+        match &self.from {
+            Origin::Global => Err("is a value, and `global` has none"),
+            Origin::One(source) => {
+                let mut out = Vec::new();
+                source.written(value)?.push(&mut out);
+                Ok(vec![out])
+            }
+            Origin::FirstOf(parts) => {
+                let mut ways = Vec::new();
+                let mut why = None;
+                for (index, part) in parts.iter().enumerate() {
+                    match part.encode(value) {
+                        Ok(found) => ways.extend(found.iter().map(|bytes| {
+                            let mut out = Vec::new();
+                            push_choice(&mut out, index);
+                            out.extend_from_slice(bytes);
+                            out
+                        })),
+                        Err(reason) => why = why.or(Some(reason)),
+                    }
+                }
+                why.filter(|_| ways.is_empty()).map_or(Ok(ways), Err)
+            }
+        }
+    }
+
+    fn read(&self, facts: &Facts<'_>, out: &mut Vec<u8>) -> Result<Presence<'_>, Ambiguous> {
+        let Some(found) = self.find(facts)? else { return Ok(Presence::Missing { what: &self.name }) };
+        if let Some(index) = found.choice {
+            push_choice(out, index);
+        }
+        found.value.push(out);
+        Ok(Presence::Present)
+    }
+
+    fn find<'a>(&self, facts: &Facts<'a>) -> Result<Option<Found<'a>>, Ambiguous> {
+        let value = match &self.from {
+            Origin::Global => Some(Value::Everyone),
+            Origin::One(source) => source.read(&self.name, facts).map_err(|unread| self.refuse(unread))?,
+            Origin::FirstOf(parts) => return Self::find_first(parts, facts),
+        };
+        Ok(value.map(|value| Found { choice: None, value }))
+    }
+
+    /// Finds the first alternative that is there. One that needs another kind of body gives way to the next, since
     /// a form and a JSON document are rightly alternatives; only when none is there is it an error.
-    fn read_first(parts: &[Self], facts: &Facts<'_>, out: &mut Vec<u8>) -> Result<bool, Ambiguous> {
+    fn find_first<'a>(parts: &[Self], facts: &Facts<'a>) -> Result<Option<Found<'a>>, Ambiguous> {
         let mut other_body = None;
         for (index, part) in parts.iter().enumerate() {
-            let start = out.len();
-            push(out, TAG_CHOICE, &u32::try_from(index).unwrap_or(u32::MAX).to_le_bytes());
-            let found = match &part.from {
-                Origin::One(source) => match source.read(&part.name, facts, out) {
-                    Err(source::Unread::OtherBody(why)) => {
-                        other_body = other_body.or(Some(Ambiguous::new(part.name.clone(), why)));
-                        false
+            let value = match &part.from {
+                Origin::One(source) => match source.read(&part.name, facts) {
+                    Err(unread @ Unread::OtherBody(_)) => {
+                        other_body = other_body.or_else(|| Some(part.refuse(unread)));
+                        None
                     }
-                    Err(source::Unread::Ambiguous(why)) => {
-                        return Err(Ambiguous::new(part.name.clone(), why));
-                    }
-                    Ok(found) => found,
+                    found => found.map_err(|unread| part.refuse(unread))?,
                 },
-                Origin::Global | Origin::FirstOf(_) => part.read(facts, out)? == Presence::Present,
+                // The file is read so that no choice stands within a choice.
+                Origin::Global | Origin::FirstOf(_) => part.find(facts)?.map(|found| found.value),
             };
-            if found {
-                return Ok(true);
+            if let Some(value) = value {
+                return Ok(Some(Found { choice: Some(index), value }));
             }
-            out.truncate(start);
         }
-        other_body.map_or(Ok(false), Err)
+        other_body.map_or(Ok(None), Err)
     }
+
+    fn refuse(&self, unread: Unread) -> Ambiguous {
+        let (Unread::OtherBody(why) | Unread::Ambiguous(why)) = unread;
+        Ambiguous::new(self.name.clone(), why)
+    }
+}
+
+/// What a part was found to be.
+struct Found<'a> {
+    /// Which of a `first_of` it was.
+    choice: Option<usize>,
+    value: Value<'a>,
+}
+
+/// Appends which of a `first_of` follows.
+fn push_choice(out: &mut Vec<u8>, index: usize) {
+    push(out, TAG_CHOICE, &u32::try_from(index).unwrap_or(u32::MAX).to_le_bytes());
 }
 
 /// Appends one part: its tag, its length and its bytes.

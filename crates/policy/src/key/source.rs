@@ -6,9 +6,10 @@ use std::net::IpAddr;
 use http::HeaderName;
 use percent_encoding::percent_decode_str;
 
-use super::normalize::{self, Normalizer};
-use super::{Pointer, TAG_HASH, TAG_IPV4, TAG_IPV6, TAG_TEXT, body, json, pairs, push};
-use crate::client::{aggregate, canonical};
+use super::normalize::Normalizer;
+use super::value::{self, Value};
+use super::{Pointer, body, json, pairs};
+use crate::client::canonical;
 use crate::request::Facts;
 
 /// One place of a request, and how its value is normalised.
@@ -57,19 +58,33 @@ impl SourceKind {
 }
 
 impl Source {
-    /// Reads the value and appends it; returns whether there was one.
-    pub(super) fn read(&self, name: &str, facts: &Facts<'_>, out: &mut Vec<u8>) -> Result<bool, Unread> {
+    /// Reads the value; `None` when there is none.
+    pub(super) fn read<'a>(&self, name: &str, facts: &Facts<'a>) -> Result<Option<Value<'a>>, Unread> {
         let ready = facts.ready(name);
         if let SourceKind::ClientIp { ipv4, ipv6 } = self.kind {
-            return client(ready, facts, (ipv4, ipv6), out);
+            return client(ready, facts, (ipv4, ipv6));
         }
         let found = match ready {
             Some(value) => Some(Cow::Borrowed(value)),
             None => self.find(facts)?,
         };
-        match found {
-            Some(value) => self.append(value, out),
-            None => Ok(false),
+        found.map_or(Ok(None), |text| Value::of_text(&self.normalize, text))
+    }
+
+    /// Reads a value that the file writes, as if it had been found.
+    pub(super) fn written<'a>(&self, text: &'a str) -> Result<Value<'a>, &'static str> {
+        if let SourceKind::ClientIp { ipv4, ipv6 } = self.kind {
+            return Value::written_address(text, (ipv4, ipv6));
+        }
+        if self.normalize.contains(&Normalizer::Hash)
+            && let Some(digest) = value::digest(text)
+        {
+            return Ok(Value::Digest(digest));
+        }
+        let text = if self.kind == SourceKind::Method { method(text) } else { Cow::Borrowed(text) };
+        match Value::of_text(&self.normalize, text) {
+            Ok(value) => value.ok_or("is empty once it is normalised"),
+            Err(Unread::OtherBody(why) | Unread::Ambiguous(why)) => Err(why),
         }
     }
 
@@ -97,32 +112,14 @@ impl Source {
             SourceKind::ClientIp { .. } => Ok(None),
         }
     }
-
-    /// Normalises a value and appends it, unless nothing is left of it.
-    fn append(&self, value: Cow<'_, str>, out: &mut Vec<u8>) -> Result<bool, Unread> {
-        let (value, hash) = normalize::apply(&self.normalize, value)?;
-        if value.is_empty() {
-            return Ok(false);
-        }
-        if value.chars().any(char::is_control) {
-            return Err(Unread::Ambiguous("has a control character"));
-        }
-        if hash {
-            push(out, TAG_HASH, &normalize::digest(&value));
-        } else {
-            push(out, TAG_TEXT, value.as_bytes());
-        }
-        Ok(true)
-    }
 }
 
-/// Appends the client's address, or a ready-made one.
-fn client(
+/// Returns the client's address, or a ready-made one.
+fn client<'a>(
     ready: Option<&str>,
     facts: &Facts<'_>,
     prefixes: (u8, u8),
-    out: &mut Vec<u8>,
-) -> Result<bool, Unread> {
+) -> Result<Option<Value<'a>>, Unread> {
     let address = match ready {
         Some(text) => {
             let parsed = text.trim().parse::<IpAddr>();
@@ -130,12 +127,7 @@ fn client(
         }
         None => facts.client().map(|client| client.address),
     };
-    match address.map(|address| aggregate(address, prefixes.0, prefixes.1)) {
-        Some(IpAddr::V4(v4)) => push(out, TAG_IPV4, &v4.octets()),
-        Some(IpAddr::V6(v6)) => push(out, TAG_IPV6, &v6.octets()),
-        None => return Ok(false),
-    }
-    Ok(true)
+    Ok(address.map(|address| Value::of_address(address, prefixes)))
 }
 
 /// Reads a header field that is there once. A second spelling with underscores counts as a second one: many

@@ -110,6 +110,11 @@ impl Table {
         if matches!(node.value, Value::Map(_)) {
             return inline(None, node, report);
         }
+        self.named(node, report).cloned()
+    }
+
+    /// Returns the declared or built-in key that a node names; anything else is reported.
+    pub(super) fn named(&self, node: &Node, report: &mut Report) -> Option<&Part> {
         let name = node.text("a key", report)?;
         let found = self.parts.iter().find(|part| part.name == name);
         if found.is_none() && !self.broken.iter().any(|broken| broken == name) {
@@ -121,7 +126,7 @@ impl Table {
             };
             report.add(node.place, format!("the key \"{name}\" is not declared"), remedy);
         }
-        found.cloned()
+        found
     }
 }
 
