@@ -6,7 +6,7 @@ use crate::decision::{Ask, Decision, Receipt};
 use crate::quota::{Anchor, FixedWindow, Quota};
 use crate::state::{Change, State};
 use crate::time::Timestamp;
-use crate::{fixed_window, leaky_bucket, sliding_counter, sliding_log, token_bucket};
+use crate::{fixed_window, leaky_bucket, lockout, sliding_counter, sliding_log, token_bucket};
 
 /// An answer, and what it would write.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,6 +62,9 @@ pub fn settle(quota: &Quota, state: Option<&State>, now: Timestamp) -> Change {
         (Quota::LeakyBucket(quota), Some(State::Backlog(level))) => {
             leaky_bucket::redate(*quota, *level, now).map(State::Backlog)
         }
+        (Quota::Lockout(quota), Some(State::Lock(lock))) => {
+            lockout::redate(*quota, *lock, now).map(State::Lock)
+        }
         _ => None,
     };
     put.map_or(Change::Keep, Change::Put)
@@ -88,6 +91,9 @@ pub fn refund(quota: &Quota, state: Option<&State>, receipt: &Receipt, now: Time
         (Quota::LeakyBucket(quota), Some(State::Backlog(level))) => {
             leaky_bucket::refund(*quota, *level, receipt, now).map(State::Backlog)
         }
+        (Quota::Lockout(quota), Some(State::Lock(lock))) => {
+            lockout::refund(*quota, *lock, receipt, now).map(State::Lock)
+        }
         _ => None,
     };
     put.map_or(Change::Keep, Change::Put)
@@ -108,6 +114,7 @@ pub fn keep_until(quota: &Quota, state: &State, now: Timestamp) -> Timestamp {
         }
         (Quota::TokenBucket(quota), State::Credit(level)) => token_bucket::keep_until(*quota, *level),
         (Quota::LeakyBucket(quota), State::Backlog(level)) => leaky_bucket::keep_until(*quota, *level),
+        (Quota::Lockout(_), State::Lock(lock)) => lockout::keep_until(*lock),
         _ => 0,
     };
     Timestamp::saturating_from_micros(micros.max(now.as_micros()))
@@ -146,23 +153,27 @@ fn evaluate(
             let (decision, charge) = leaky_bucket::decide(*quota, level, ask, now);
             (decision, charge.map(|charge| (Change::Put(State::Backlog(charge.level)), charge.receipt)))
         }
+        Quota::Lockout(quota) => {
+            let lock = state.and_then(State::as_lock);
+            let (decision, charge) = lockout::decide(*quota, lock, ask, now);
+            (decision, charge.map(|(lock, receipt)| (Change::Put(State::Lock(lock)), receipt)))
+        }
     }
 }
 
 #[inline]
 fn window_of(quota: FixedWindow, state: Option<&State>) -> Option<fixed_window::Window> {
     match (quota.anchor, state?) {
-        (Anchor::Clock, State::ClockWindow(window)) | (Anchor::FirstHit, State::HitWindow(window)) => {
-            Some(*window)
-        }
+        (Anchor::Clock | Anchor::Calendar(_), State::ClockWindow(window))
+        | (Anchor::FirstHit, State::HitWindow(window)) => Some(*window),
         _ => None,
     }
 }
 
 #[inline]
-fn window_state(quota: FixedWindow, window: fixed_window::Window) -> State {
+pub(crate) fn window_state(quota: FixedWindow, window: fixed_window::Window) -> State {
     match quota.anchor {
-        Anchor::Clock => State::ClockWindow(window),
+        Anchor::Clock | Anchor::Calendar(_) => State::ClockWindow(window),
         Anchor::FirstHit => State::HitWindow(window),
     }
 }

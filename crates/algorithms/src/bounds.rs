@@ -3,9 +3,9 @@
 //! Each algorithm's file holds its own form for a closed span and says where it comes from; here is what follows
 //! from it. An exhaustive search over schedules, which knows no form, holds them all (`bounds/tests`).
 
-use crate::quota::Quota;
+use crate::quota::{Anchor, Quota};
 use crate::time::Span;
-use crate::{fixed_window, leaky_bucket, sliding_counter, sliding_log, token_bucket};
+use crate::{fixed_window, leaky_bucket, lockout, sliding_counter, sliding_log, token_bucket};
 
 /// A long-run rate: `units` a `micros` microseconds, not reduced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +25,7 @@ impl Quota {
             Self::SlidingCounter(quota) => sliding_counter::most_in_closed(*quota, span),
             Self::TokenBucket(quota) => token_bucket::most_in_closed(quota.capacity, quota.refill, span),
             Self::LeakyBucket(quota) => token_bucket::most_in_closed(quota.places(), quota.rate, span),
+            Self::Lockout(quota) => lockout::most_in_closed(*quota, span),
         }
     }
 
@@ -43,6 +44,7 @@ impl Quota {
     pub fn most_from_idle(&self, horizon: Span) -> u128 {
         match self {
             Self::FixedWindow(quota) => fixed_window::most_from_idle(*quota, horizon),
+            Self::Lockout(quota) => lockout::most_from_idle(*quota, horizon),
             _ => self.most_in_closed(horizon),
         }
     }
@@ -60,11 +62,12 @@ impl Quota {
     /// unit a microsecond and more).
     pub fn long_run(&self) -> LongRun {
         match self {
-            Self::FixedWindow(quota) => LongRun { units: quota.limit, micros: quota.window.as_micros() },
+            Self::FixedWindow(quota) => fixed_window::long_run(*quota),
             Self::SlidingLog(quota) => LongRun { units: quota.limit, micros: quota.window.as_micros() },
             Self::SlidingCounter(quota) => LongRun { units: quota.limit, micros: quota.window.as_micros() },
             Self::TokenBucket(quota) => token_bucket::long_run(quota.capacity, quota.refill),
             Self::LeakyBucket(quota) => token_bucket::long_run(quota.places(), quota.rate),
+            Self::Lockout(quota) => lockout::long_run(*quota),
         }
     }
 
@@ -72,10 +75,12 @@ impl Quota {
     /// many entries as units.
     pub fn state_bytes(&self) -> u64 {
         match self {
+            Self::FixedWindow(quota) if quota.anchor == Anchor::FirstHit => 16,
             Self::FixedWindow(_) => 12,
             Self::SlidingLog(quota) => u64::from(quota.limit).saturating_mul(16),
             Self::SlidingCounter(_) => 16,
             Self::TokenBucket(_) | Self::LeakyBucket(_) => 20,
+            Self::Lockout(_) => 24,
         }
     }
 }

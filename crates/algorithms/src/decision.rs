@@ -132,6 +132,16 @@ impl Receipt {
     pub fn units(&self) -> u32 {
         self.units
     }
+
+    /// Returns where in the state the charge sits.
+    pub fn place(&self) -> Place {
+        self.place
+    }
+
+    /// Builds a receipt from its parts, as somebody who keeps it outside the process has them.
+    pub fn from_parts(charged_at: Timestamp, units: u32, place: Place) -> Self {
+        Self { charged_at, units, place }
+    }
 }
 
 /// Where in the state a charge sits, as far as its instant does not tell.
@@ -139,11 +149,28 @@ impl Receipt {
 // A tag of one byte beside a flag of one would have receipts copied in pieces that straddle it, which costs a store
 // a tenth of its time.
 #[repr(u64)]
-pub(crate) enum Place {
-    /// Its instant tells.
+pub enum Place {
+    /// Its instant tells: in a log, a counter, a token bucket.
     ByInstant,
-    /// In the first-hit window that closes then; `opened` when this charge opened it.
-    Window { closes_at: u64, opened: bool },
-    /// At the tail of the queue that looked like this after the charge.
+    /// In a window on the clock or the calendar.
+    ClockWindow {
+        /// The end of the window, in microseconds since the epoch.
+        closes_at: u64,
+    },
+    /// In a window from the first hit.
+    HitWindow {
+        /// The end of the window just after the charge, in microseconds since the epoch.
+        closes_at: u64,
+        /// Whether this charge opened it.
+        opened: bool,
+    },
+    /// In the window of a lockout.
+    Attempt {
+        /// The end of the window just after the charge, in microseconds since the epoch.
+        closes_at: u64,
+        /// Whether this charge opened it.
+        opened: bool,
+    },
+    /// At the tail of a queue that looked like this after the charge.
     Tail(Level),
 }

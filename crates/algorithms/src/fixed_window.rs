@@ -6,8 +6,11 @@
 //! window ends rather than a window's number: under other numbers the count then still stands until that instant,
 //! or until the end of the window it would now be in, whichever comes first.
 
+use crate::bounds::LongRun;
+use crate::calendar;
 use crate::decision::{Answer, Ask, Decision, Place, Receipt, Retry};
-use crate::quota::{Anchor, FixedWindow};
+use crate::first_hit::{self, Hit};
+use crate::quota::{Anchor, Calendar, FixedWindow};
 use crate::time::{Span, Timestamp};
 
 /// A count of units and the end of the window it stands in.
@@ -17,6 +20,9 @@ pub struct Window {
     pub ends_at: u64,
     /// The units admitted in the window.
     pub count: u32,
+    /// From the first hit, those of them that were admitted before a refund put the window's end off; zero if none
+    /// did. Less than 2^30.
+    pub early: u32,
 }
 
 /// The window at an instant.
@@ -24,6 +30,7 @@ pub struct Window {
 struct Current {
     /// The units that count now.
     count: u32,
+    early: u32,
     /// When they cease to.
     ends_at: u64,
     /// When they do after one more charge: later only where the window has become longer.
@@ -47,32 +54,48 @@ pub(crate) fn decide(
         return (decision(quota, current, Answer::Refuse(retry), now), None);
     }
     let closes_at = current.closes_at;
-    let place = Place::Window { closes_at, opened: current.count == 0 };
+    let place = match quota.anchor {
+        Anchor::FirstHit => Place::HitWindow { closes_at, opened: current.count == 0 },
+        Anchor::Clock | Anchor::Calendar(_) => Place::ClockWindow { closes_at },
+    };
     let receipt = Receipt { charged_at: now, units: ask.cost(), place };
     let ends_at = if ask.cost() > 0 { closes_at } else { current.ends_at };
     let after = Current { count, ends_at, ..current };
     let answer = Answer::Admit { delay: Span::ZERO };
-    (decision(quota, after, answer, now), Some((Window { ends_at: closes_at, count }, receipt)))
+    let window = Window { ends_at: closes_at, count, early: current.early };
+    (decision(quota, after, answer, now), Some((window, receipt)))
 }
 
 /// Returns the state to store for one that ends after every window of `now`: the same count, in the latest of them.
 pub(crate) fn redate(quota: FixedWindow, state: Window, now: Timestamp) -> Option<Window> {
     let current = current(quota, Some(state), now);
-    current.redated.then_some(Window { ends_at: current.ends_at, count: state.count })
+    current.redated.then_some(Window { ends_at: current.ends_at, ..state })
 }
 
-/// Gives the charge back while the window that holds it lasts.
-///
-/// From the first hit, the charge that opened the window is given back only alone: beside others, its instant is
-/// what ends the window, and without it the window would end later.
+/// Gives the charge back while the window that holds it lasts. From the first hit that may put the window's end off.
 pub(crate) fn refund(quota: FixedWindow, state: Window, receipt: &Receipt, now: Timestamp) -> Option<Window> {
-    let Place::Window { closes_at, opened } = receipt.place else {
+    let (micros, units) = (now.as_micros(), receipt.units);
+    if state.ends_at <= micros {
         return None;
-    };
-    let count = state.count.checked_sub(receipt.units)?;
-    let tells = quota.anchor == Anchor::Clock || !opened || count == 0;
-    let holds = closes_at == state.ends_at && state.ends_at > now.as_micros();
-    (holds && tells).then_some(Window { count, ..state })
+    }
+    match (quota.anchor, receipt.place) {
+        (Anchor::FirstHit, Place::HitWindow { closes_at, opened }) => {
+            let hit = Hit { charged_at: receipt.charged_at.as_micros(), units, closes_at, opened };
+            first_hit::give_back(state, hit, quota.window.as_micros(), micros)
+        }
+        (Anchor::Clock | Anchor::Calendar(_), Place::ClockWindow { closes_at }) => {
+            let count = state.count.checked_sub(units)?;
+            (closes_at == state.ends_at).then_some(Window { count, ..state })
+        }
+        _ => None,
+    }
+}
+
+/// Returns a state under other numbers: the same count, until it ends or any window of now does.
+pub(crate) fn carry(to: FixedWindow, state: Window, now: Timestamp) -> Window {
+    let current = current(to, Some(state), now);
+    let early = if to.anchor == Anchor::FirstHit { current.early } else { 0 };
+    Window { ends_at: current.ends_at, count: current.count, early }
 }
 
 /// Returns the end of the window that holds the count.
@@ -89,6 +112,7 @@ pub(crate) fn most_in_closed(quota: FixedWindow, span: Span) -> u128 {
     let up = u128::from(s.div_ceil(w)).saturating_mul(limit);
     match quota.anchor {
         Anchor::Clock => up.saturating_add(limit),
+        Anchor::Calendar(calendar) => u128::from(calendar::most_touched(calendar, s)).saturating_mul(limit),
         Anchor::FirstHit => up.saturating_add(limit.saturating_sub(1)).max(most_from_idle(quota, span)),
     }
 }
@@ -97,12 +121,19 @@ pub(crate) fn most_in_closed(quota: FixedWindow, span: Span) -> u128 {
 /// L·(⌊s/W⌋ + 1).
 pub(crate) fn most_from_idle(quota: FixedWindow, span: Span) -> u128 {
     match quota.anchor {
-        Anchor::Clock => most_in_closed(quota, span),
+        Anchor::Clock | Anchor::Calendar(_) => most_in_closed(quota, span),
         Anchor::FirstHit => {
             let windows = span.as_micros().checked_div(quota.window.as_micros()).unwrap_or(0);
             u128::from(windows).saturating_add(1).saturating_mul(u128::from(quota.limit))
         }
     }
+}
+
+/// L a window; of a month, the mean of the calendar's, 146,097 days for 4,800 months.
+pub(crate) fn long_run(quota: FixedWindow) -> LongRun {
+    const MEAN_MONTH: u64 = 2_629_746_000_000;
+    let month = quota.anchor == Anchor::Calendar(Calendar::Month);
+    LongRun { units: quota.limit, micros: if month { MEAN_MONTH } else { quota.window.as_micros() } }
 }
 
 #[inline]
@@ -115,17 +146,19 @@ fn current(quota: FixedWindow, state: Option<Window>, now: Timestamp) -> Current
             micros.saturating_sub(into).saturating_add(window)
         }
         Anchor::FirstHit => micros.saturating_add(window),
+        Anchor::Calendar(calendar) => calendar::end_of(calendar, micros),
     };
     // A count of zero is no window: it neither began nor ends at any instant.
     let Some(state) = state.filter(|state| state.ends_at > micros && state.count > 0) else {
-        return Current { count: 0, ends_at: latest, closes_at: latest, redated: false };
+        return Current { count: 0, early: 0, ends_at: latest, closes_at: latest, redated: false };
     };
     let ends_at = state.ends_at.min(latest);
     let closes_at = match quota.anchor {
-        Anchor::Clock => latest,
+        Anchor::Clock | Anchor::Calendar(_) => latest,
         Anchor::FirstHit => ends_at,
     };
-    Current { count: state.count, ends_at, closes_at, redated: state.ends_at > latest }
+    let (count, early) = (state.count, state.early);
+    Current { count, early, ends_at, closes_at, redated: state.ends_at > latest }
 }
 
 #[inline]

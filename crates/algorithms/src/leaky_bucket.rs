@@ -10,7 +10,7 @@ use crate::level::{Level, Mark, flow, whole_at};
 use crate::quota::{LeakyBucket, Rate};
 use crate::time::{Span, Timestamp};
 use crate::token_bucket::{self, Charge};
-use crate::wide::{div_ceil, mul};
+use crate::wide::{div_ceil, mul, mul_div_floor};
 
 /// The level at an instant, `whole` − `rest`/q units.
 #[derive(Debug, Clone, Copy)]
@@ -57,6 +57,17 @@ pub(crate) fn refund(quota: LeakyBucket, state: Level, receipt: &Receipt, now: T
     let whole = backlog.whole.saturating_sub(receipt.units);
     let mark = if whole == 0 { Mark::at(now) } else { whole_at(now, backlog.rest, quota.rate) };
     (!backlog.redated).then_some(Level { whole, mark })
+}
+
+/// Returns the backlog under other numbers: what the old rate had left of it, all of it promised to somebody.
+pub(crate) fn carry(from: LeakyBucket, state: Level, to: LeakyBucket, now: Timestamp) -> Level {
+    let backlog = backlog(from, Some(state), now);
+    if backlog.whole == 0 {
+        return Level { whole: 0, mark: Mark::at(now) };
+    }
+    // What is done of the unit being served, rounded down.
+    let rest = mul_div_floor(backlog.rest, to.rate.micros(), from.rate.micros());
+    Level { whole: backlog.whole, mark: whole_at(now, rest, to.rate) }
 }
 
 /// Returns the instant from which nothing waits or is being served.

@@ -32,10 +32,14 @@
 
 mod algorithm;
 mod bounds;
+mod calendar;
+mod carry;
 mod decision;
+mod first_hit;
 mod fixed_window;
 mod leaky_bucket;
 mod level;
+mod lockout;
 mod quota;
 mod sliding_counter;
 mod sliding_log;
@@ -46,12 +50,14 @@ mod wide;
 
 pub use algorithm::{Outcome, decide, keep_until, peek, refund, settle};
 pub use bounds::LongRun;
-pub use decision::{Answer, Ask, Decision, Receipt, Retry};
+pub use carry::carry;
+pub use decision::{Answer, Ask, Decision, Place, Receipt, Retry};
 pub use fixed_window::Window;
 pub use level::{Level, Mark};
+pub use lockout::Lock;
 pub use quota::{
-    Anchor, FixedWindow, LeakyBucket, MAX_LOG_UNITS, MAX_SPAN, MAX_UNITS, MIN_SPAN, Quota, QuotaError, Rate,
-    SlidingCounter, SlidingLog, TokenBucket,
+    Anchor, Calendar, FixedWindow, LeakyBucket, Lockout, MAX_LOG_UNITS, MAX_SPAN, MAX_UNITS, MIN_SPAN, Quota,
+    QuotaError, Rate, SlidingCounter, SlidingLog, TokenBucket,
 };
 pub use sliding_counter::Counter;
 pub use sliding_log::{Log, LogEdit, Stamp};

@@ -31,16 +31,30 @@ pub enum Quota {
     TokenBucket(TokenBucket),
     /// A queue that is served at an even rate.
     LeakyBucket(LeakyBucket),
+    /// A count of attempts, and a lock after the last.
+    Lockout(Lockout),
 }
 
 impl Quota {
     /// Builds a fixed window of `limit` units a `window`.
     ///
     /// # Errors
-    /// When a number lies outside the domain.
+    /// When a number lies outside the domain, or is not the length of the calendar's windows.
     pub fn fixed_window(limit: u64, window: Span, anchor: Anchor) -> Result<Self, QuotaError> {
         let limit = units("limit", limit, 0, MAX_UNITS)?;
-        Ok(Self::FixedWindow(FixedWindow { limit, window: span("window", window)?, anchor }))
+        let window = match anchor {
+            Anchor::Calendar(calendar) => only(window, calendar.longest())?,
+            Anchor::Clock | Anchor::FirstHit => span("window", window)?,
+        };
+        Ok(Self::FixedWindow(FixedWindow { limit, window, anchor }))
+    }
+
+    /// Builds a fixed window of `limit` units a day, week or month of the calendar.
+    ///
+    /// # Errors
+    /// When the limit lies outside the domain.
+    pub fn calendar_window(limit: u64, calendar: Calendar) -> Result<Self, QuotaError> {
+        Self::fixed_window(limit, calendar.longest(), Anchor::Calendar(calendar))
     }
 
     /// Builds a sliding log of `limit` units in any `window`.
@@ -79,6 +93,15 @@ impl Quota {
         Ok(Self::LeakyBucket(LeakyBucket { rate, queue }))
     }
 
+    /// Builds a lockout that locks for `lock` with the last of `attempts` units within a window.
+    ///
+    /// # Errors
+    /// When a number lies outside the domain; no attempts at all could never admit.
+    pub fn lockout(attempts: u64, within: Span, lock: Span) -> Result<Self, QuotaError> {
+        let attempts = units("attempts", attempts, 1, MAX_UNITS)?;
+        Ok(Self::Lockout(Lockout { attempts, within: span("within", within)?, lock: span("lock", lock)? }))
+    }
+
     /// Returns the name of the algorithm as a policy file writes it.
     pub fn algorithm(&self) -> &'static str {
         match self {
@@ -87,10 +110,11 @@ impl Quota {
             Self::SlidingCounter(_) => "sliding_counter",
             Self::TokenBucket(_) => "token_bucket",
             Self::LeakyBucket(_) => "leaky_bucket",
+            Self::Lockout(_) => "lockout",
         }
     }
 
-    /// Returns the units that a fresh state admits at once: the limit or the capacity; of a queue, those that
+    /// Returns the units that a fresh state admits at once: the limit, the capacity or the attempts; of a queue, those that
     /// wait and the one that starts.
     pub fn nominal(&self) -> u32 {
         match self {
@@ -99,11 +123,12 @@ impl Quota {
             Self::SlidingCounter(quota) => quota.limit,
             Self::TokenBucket(quota) => quota.capacity,
             Self::LeakyBucket(quota) => quota.places(),
+            Self::Lockout(quota) => quota.attempts,
         }
     }
 
-    /// Returns the window that clients are told: the window itself, or the time an empty bucket takes to fill,
-    /// ⌈capacity / rate⌉, in microseconds rounded up.
+    /// Returns the window that clients are told: the window itself (of a calendar the longest), that in which a lockout
+    /// counts, or the time an empty bucket takes to fill, ⌈capacity / rate⌉, in microseconds rounded up.
     pub fn window(&self) -> Span {
         match self {
             Self::FixedWindow(quota) => quota.window,
@@ -111,6 +136,7 @@ impl Quota {
             Self::SlidingCounter(quota) => quota.window,
             Self::TokenBucket(quota) => quota.refill.time_for(u64::from(quota.capacity)),
             Self::LeakyBucket(quota) => quota.rate.time_for(u64::from(quota.places())),
+            Self::Lockout(quota) => quota.within,
         }
     }
 }
@@ -131,6 +157,30 @@ pub enum Anchor {
     /// At the first admitted request after the last window ended, as a counter whose expiry is set on its first
     /// write does.
     FirstHit,
+    /// With each day, week or month of the calendar, in UTC.
+    Calendar(Calendar),
+}
+
+/// A kind of window of the calendar, in UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Calendar {
+    /// From midnight to midnight.
+    Day,
+    /// From Monday's midnight to the next, as ISO 8601 counts weeks.
+    Week,
+    /// From the first of a month to the first of the next, 28 to 31 days.
+    Month,
+}
+
+impl Calendar {
+    /// Returns the length of the longest such window: 1, 7 or 31 days.
+    pub fn longest(self) -> Span {
+        Span::from_secs(match self {
+            Self::Day => 86_400,
+            Self::Week => 7 * 86_400,
+            Self::Month => 31 * 86_400,
+        })
+    }
 }
 
 /// `limit` units in any window.
@@ -168,6 +218,14 @@ impl LeakyBucket {
     }
 }
 
+/// Up to `attempts` units within a window; with the last of them a lock begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Lockout {
+    pub(crate) attempts: u32,
+    pub(crate) within: Span,
+    pub(crate) lock: Span,
+}
+
 macro_rules! getters {
     ($($quota:ident { $($(#[$doc:meta])* $field:ident: $type:ty),* $(,)? })*) => { $(
         impl $quota { $(
@@ -181,7 +239,7 @@ getters! {
     FixedWindow {
         /// Returns the units a window admits.
         limit: u32,
-        /// Returns the length of a window.
+        /// Returns the length of a window, of the longest on a calendar.
         window: Span,
         /// Returns where windows begin.
         anchor: Anchor,
@@ -209,6 +267,14 @@ getters! {
         rate: Rate,
         /// Returns the units that may wait.
         queue: u32,
+    }
+    Lockout {
+        /// Returns the units a window admits; the last of them locks.
+        attempts: u32,
+        /// Returns the length of the window in which they count.
+        within: Span,
+        /// Returns the length of the lock.
+        lock: Span,
     }
 }
 
@@ -269,7 +335,8 @@ pub struct QuotaError {
 }
 
 impl QuotaError {
-    /// Returns the name of the number that does not fit: `limit`, `window`, `capacity`, `rate`, `period` or `queue`.
+    /// Returns the name of the number that does not fit: `limit`, `window`, `capacity`, `rate`, `period`,
+    /// `queue`, `attempts`, `within` or `lock`.
     pub fn field(&self) -> &'static str {
         self.field
     }
@@ -294,6 +361,14 @@ fn units(field: &'static str, given: u64, least: u32, most: u32) -> Result<u32, 
         return Ok(nearest);
     }
     Err(QuotaError { field, given: given.to_string(), nearest: nearest.to_string() })
+}
+
+/// Takes the one window there is.
+fn only(given: Span, window: Span) -> Result<Span, QuotaError> {
+    if given == window {
+        return Ok(window);
+    }
+    Err(QuotaError { field: "window", given: given.to_string(), nearest: window.to_string() })
 }
 
 fn span(field: &'static str, given: Span) -> Result<Span, QuotaError> {

@@ -80,6 +80,16 @@ pub(crate) fn refund(
     None
 }
 
+/// Returns the counts under other numbers. Under another window, whose parts lie elsewhere, what weighs now counts as
+/// charged now.
+pub(crate) fn carry(from: SlidingCounter, state: Counter, to: SlidingCounter, now: Timestamp) -> Counter {
+    if from.window == to.window {
+        return state;
+    }
+    let current = u32::try_from(used(from, view(from, Some(state), now))).unwrap_or(u32::MAX);
+    Counter { charged_at: now.as_micros(), current, previous: 0 }
+}
+
 /// Returns the end of the last window in which a count still weighs.
 pub(crate) fn keep_until(quota: SlidingCounter, state: Counter) -> u64 {
     let windows: u64 = match (state.current, state.previous) {
@@ -129,10 +139,15 @@ fn view(quota: SlidingCounter, state: Option<Counter>, now: Timestamp) -> View {
 /// L − current − ⌊previous·(1 − elapsed)⌋.
 #[inline]
 fn remaining(quota: SlidingCounter, view: View) -> u32 {
+    u32::try_from(u64::from(quota.limit).saturating_sub(used(quota, view))).unwrap_or(0)
+}
+
+/// Returns the units that weigh now, rounded down.
+#[inline]
+fn used(quota: SlidingCounter, view: View) -> u64 {
     let window = quota.window.as_micros();
     let weighted = mul_div_floor(u64::from(view.previous), window.saturating_sub(view.elapsed), window);
-    let used = weighted.saturating_add(u64::from(view.current));
-    u32::try_from(u64::from(quota.limit).saturating_sub(used)).unwrap_or(0)
+    weighted.saturating_add(u64::from(view.current))
 }
 
 /// Returns how long until `cost` units pass if nothing else is admitted; `None` for never.

@@ -232,6 +232,18 @@ pub(crate) fn refund(receipt: &Receipt) -> LogEdit {
     LogEdit { redate: None, forget: 0, then: Then::Take(stamp) }
 }
 
+/// Returns the log under other numbers: what is in the window. Under a shorter one each stamp leaves when it would have,
+/// or as one of now does, whichever comes first; under a longer one it stays longer.
+pub(crate) fn carry(from: SlidingLog, log: &Log, to: SlidingLog, now: Timestamp) -> Log {
+    let micros = now.as_micros();
+    let (old, new) = (from.window.as_micros(), to.window.as_micros());
+    let stamps = log.stamps().filter(|stamp| stamp.at.saturating_add(old) > micros);
+    Log::from_stamps(stamps.map(|stamp| {
+        let at = stamp.at.saturating_add(old.saturating_sub(new)).min(micros);
+        Stamp { at, units: stamp.units }
+    }))
+}
+
 /// Returns the instant at which the newest stamp leaves.
 pub(crate) fn keep_until(quota: SlidingLog, log: &Log) -> u64 {
     log.newest().map_or(0, |newest| newest.saturating_add(quota.window.as_micros()))

@@ -5,13 +5,14 @@
 
 use crate::fixed_window::Window;
 use crate::level::Level;
+use crate::lockout::Lock;
 use crate::sliding_counter::Counter;
 use crate::sliding_log::{Log, LogEdit};
 
 /// The state of one limit for one key. No state is the fresh state.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum State {
-    /// Of a fixed window on the clock.
+    /// Of a fixed window on the clock or the calendar.
     ClockWindow(Window),
     /// Of a fixed window from the first hit.
     HitWindow(Window),
@@ -23,6 +24,8 @@ pub enum State {
     Credit(Level),
     /// Of a leaky bucket: work ahead.
     Backlog(Level),
+    /// Of a lockout.
+    Lock(Lock),
 }
 
 impl State {
@@ -48,6 +51,12 @@ impl State {
     #[inline]
     pub(crate) fn as_backlog(&self) -> Option<Level> {
         if let Self::Backlog(level) = self { Some(*level) } else { None }
+    }
+
+    /// Returns the attempts and the lock of a lockout, if they are.
+    #[inline]
+    pub(crate) fn as_lock(&self) -> Option<Lock> {
+        if let Self::Lock(lock) = self { Some(*lock) } else { None }
     }
 }
 

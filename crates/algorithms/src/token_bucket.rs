@@ -9,7 +9,7 @@ use crate::decision::{Answer, Ask, Decision, Place, Receipt, Retry};
 use crate::level::{Level, Mark, flow, split, whole_at};
 use crate::quota::{Rate, TokenBucket};
 use crate::time::{Span, Timestamp};
-use crate::wide::{div_ceil, mul};
+use crate::wide::{div_ceil, mul, mul_div_floor};
 
 /// The credit at an instant: whole units and the rest in 1/q of one.
 #[derive(Debug, Clone, Copy)]
@@ -69,6 +69,17 @@ pub(crate) fn refund(quota: TokenBucket, state: Level, receipt: &Receipt, now: T
     let (whole, rest) =
         if total.units >= capacity { (quota.capacity, 0) } else { (small(total.units), total.rest) };
     Some(Level { whole, mark: whole_at(now, rest, rate) })
+}
+
+/// Returns the credit under other numbers: what the old rate had brought, at most the new capacity.
+pub(crate) fn carry(from: TokenBucket, state: Level, to: TokenBucket, now: Timestamp) -> Level {
+    let credit = credit(from, Some(state), now);
+    if credit.whole >= to.capacity {
+        return Level { whole: to.capacity, mark: Mark::at(now) };
+    }
+    // The fraction of a unit, rounded down.
+    let rest = mul_div_floor(credit.rest, to.refill.micros(), from.refill.micros());
+    Level { whole: credit.whole, mark: whole_at(now, rest, to.refill) }
 }
 
 /// Returns the instant from which the bucket is full.
