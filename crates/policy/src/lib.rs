@@ -61,6 +61,7 @@ mod problem;
 mod request;
 mod rule;
 mod surroundings;
+mod trace;
 mod validate;
 
 pub use answer::{HeaderStyle, ProblemTemplate, ResetUnit, Template, TemplateValues};
@@ -69,13 +70,14 @@ pub use cost::Cost;
 pub use count::{Count, OnSuccess, Success};
 pub use key::{Key, Presence, is_underscore_twin};
 pub use limit::{Limit, Terms, Whose};
-pub use matcher::{Except, HostPattern, Matcher, Pattern};
+pub use matcher::{Condition, Except, HostPattern, Matcher, Pattern};
 pub use plan::{Override, Plan, Plans};
 pub use policy::{Api, Code, EncodedSlash, Gateway, Health, Mode, Policy, StoreChoice, TlsFiles};
 pub use problem::{Place, Problem, Problems};
 pub use request::{Ambiguous, Facts, Matched, ReadyKeys, Request, Seen};
 pub use rule::{Class, ClientSees, OnMissingKey, OnStoreFailure, Refuse, Rule};
 pub use surroundings::{Nowhere, Surroundings};
+pub use trace::{Fit, Mismatch, Near, RuleTrace};
 
 /// Reads a policy file for a process of its own; `file_name` only stands in its problems.
 ///

@@ -12,6 +12,20 @@ use crate::request::Seen;
 /// The value of a path's parameters, by name.
 pub(crate) type Params<'a> = SmallVec<[(&'a str, &'a str); 4]>;
 
+/// What a matcher finds: the pattern, if it has any, and the path's parameters.
+pub(crate) type Found<'a> = (Option<&'a Pattern>, Params<'a>);
+
+/// A kind of condition, in the order in which they are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Condition {
+    /// The method.
+    Method,
+    /// The host.
+    Host,
+    /// The path.
+    Path,
+}
+
 /// Conditions that all have to hold; an empty list holds always.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Matcher {
@@ -94,7 +108,7 @@ impl Pattern {
     }
 
     /// Returns whether the pattern matches. Segments are compared from the last one, where paths differ most.
-    fn matches(&self, path: &Normal<'_>, loose: bool) -> bool {
+    pub(crate) fn matches(&self, path: &Normal<'_>, loose: bool) -> bool {
         let found = path.reading(loose);
         let count = self.segments.len();
         if found.len() < count || (found.len() > count && !self.open) {
@@ -121,7 +135,7 @@ impl HostPattern {
 }
 
 /// Returns a host without its port and trailing dots.
-fn bare_host(host: &str) -> &str {
+pub(crate) fn bare_host(host: &str) -> &str {
     let name = match host.strip_prefix('[').and_then(|inner| inner.split_once(']')) {
         Some((address, _)) => address,
         None => host.split(':').next().unwrap_or(host),
@@ -135,21 +149,32 @@ impl Matcher {
         Self { methods: Vec::new(), paths: Vec::new(), hosts: Vec::new(), loose: false, strict_slash: false };
 
     /// Returns the pattern that matched (if the matcher has any) and its parameters, or `None`.
-    pub(crate) fn find<'a>(&'a self, seen: &'a Seen<'_>) -> Option<(Option<&'a Pattern>, Params<'a>)> {
-        if !self.method_matches(seen.request().method) || !self.host_matches(seen.request().host) {
-            return None;
+    pub(crate) fn find<'a>(&'a self, seen: &'a Seen<'_>) -> Option<Found<'a>> {
+        self.compare(seen).ok()
+    }
+
+    /// Returns the pattern that matched (if the matcher has any) and its parameters.
+    ///
+    /// # Errors
+    /// With the first condition that does not hold.
+    pub(crate) fn compare<'a>(&'a self, seen: &'a Seen<'_>) -> Result<Found<'a>, Condition> {
+        if !self.method_matches(seen.request().method) {
+            return Err(Condition::Method);
+        }
+        if !self.host_matches(seen.request().host) {
+            return Err(Condition::Host);
         }
         let mut params = Params::new();
         if self.paths.is_empty() {
-            return Some((None, params));
+            return Ok((None, params));
         }
         for pattern in &self.paths {
             params.clear();
             if self.path_matches(pattern, seen.normal(), &mut params) {
-                return Some((Some(pattern), params));
+                return Ok((Some(pattern), params));
             }
         }
-        None
+        Err(Condition::Path)
     }
 
     fn method_matches(&self, method: &str) -> bool {

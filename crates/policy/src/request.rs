@@ -204,7 +204,7 @@ impl Policy {
 
 impl Rule {
     /// Returns what the rule's keys are read from, if it applies.
-    fn facts<'a>(&'a self, seen: &'a Seen<'a>) -> Option<Facts<'a>> {
+    pub(crate) fn facts<'a>(&'a self, seen: &'a Seen<'a>) -> Option<Facts<'a>> {
         let (pattern, params) = if self.matches.is_empty() {
             (None, Params::new())
         } else {
