@@ -181,19 +181,21 @@ pub(crate) enum Algorithm {
     Counter,
     Credit,
     Backlog,
+    Lock,
 }
 
 impl Algorithm {
     pub(crate) fn of(quota: &Quota) -> Self {
         match quota {
             Quota::FixedWindow(quota) => match quota.anchor() {
-                Anchor::Clock => Self::ClockWindow,
+                Anchor::Clock | Anchor::Calendar(_) => Self::ClockWindow,
                 Anchor::FirstHit => Self::HitWindow,
             },
             Quota::SlidingLog(_) => Self::Log,
             Quota::SlidingCounter(_) => Self::Counter,
             Quota::TokenBucket(_) => Self::Credit,
             Quota::LeakyBucket(_) => Self::Backlog,
+            Quota::Lockout(_) => Self::Lock,
         }
     }
 }

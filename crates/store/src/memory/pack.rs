@@ -3,7 +3,7 @@
 //! | algorithm | bits, from the top |
 //! |---|---|
 //! | buckets | instant 52, count 31, sub-microsecond 30, quota 14 |
-//! | windows | instant 53, count 31, quota 14 |
+//! | windows | instant 53, early units 30, count 31, quota 14 |
 //! | counter | instant 52, current 31, previous 31, quota 14 |
 //! | log | index among the logs 32, quota 14 |
 //!
@@ -27,7 +27,7 @@ pub(super) fn pack(state: &State, quota: QuotaId) -> u128 {
     let word = Word(u128::from(quota.0), QuotaId::BITS);
     match state {
         State::ClockWindow(window) | State::HitWindow(window) => {
-            word.and(window.count.into(), 31).and(window.ends_at, 53).0
+            word.and(window.count.into(), 31).and(window.early.into(), 30).and(window.ends_at, 53).0
         }
         State::Counter(counter) => {
             word.and(counter.previous.into(), 31)
@@ -46,7 +46,7 @@ pub(super) fn pack(state: &State, quota: QuotaId) -> u128 {
             };
             word.and(sub.into(), 30).and(level.whole().into(), 31).and(micros, 52).0
         }
-        State::Log(_) => word.0,
+        State::Log(_) | State::Lock(_) => word.0,
     }
 }
 
@@ -74,12 +74,13 @@ pub(super) fn unpack(algorithm: Algorithm, word: u128, quota: Option<&Quota>) ->
         }),
         Algorithm::Credit => State::Credit(level(word, quota)),
         Algorithm::Backlog => State::Backlog(level(word, quota)),
-        Algorithm::Log => return None,
+        Algorithm::Log | Algorithm::Lock => return None,
     })
 }
 
 fn window(word: u128) -> Window {
-    Window { ends_at: narrow_64(word >> 31), count: narrow_31(word) }
+    let early = narrow_32(word >> 31) & ((1 << 30) - 1);
+    Window { ends_at: narrow_64(word >> 61), count: narrow_31(word), early }
 }
 
 fn level(word: u128, quota: Option<&Quota>) -> Level {
@@ -149,7 +150,8 @@ mod tests {
                 }
                 let counter = Counter { charged_at: at, current: count, previous: MAX_UNITS - count.min(9) };
                 same_after_packing(&State::Counter(counter), Algorithm::Counter, &buckets.0);
-                let window = Window { ends_at: at * 2, count };
+                let early = count.min(MAX_UNITS - 1);
+                let window = Window { ends_at: at * 2, count, early };
                 same_after_packing(&State::ClockWindow(window), Algorithm::ClockWindow, &buckets.0);
                 same_after_packing(&State::HitWindow(window), Algorithm::HitWindow, &buckets.0);
             }
