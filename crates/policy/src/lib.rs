@@ -68,11 +68,11 @@ pub use answer::{HeaderStyle, ProblemTemplate, ResetUnit, Template, TemplateValu
 pub use client::{Client, TrustedProxies};
 pub use cost::Cost;
 pub use count::{Count, OnSuccess, Success};
-pub use key::{Key, Presence, is_underscore_twin};
+pub use key::{Key, KeyPart, Presence, is_underscore_twin};
 pub use limit::{Limit, Terms, Whose};
 pub use matcher::{Condition, Except, HostPattern, Matcher, Pattern};
 pub use plan::{Override, Plan, Plans};
-pub use policy::{Api, Code, EncodedSlash, Gateway, Health, Mode, Policy, StoreChoice, TlsFiles};
+pub use policy::{Admin, Api, Code, EncodedSlash, Gateway, Health, Mode, Policy, StoreChoice, TlsFiles};
 pub use problem::{Place, Problem, Problems};
 pub use request::{Ambiguous, Facts, Matched, ReadyKeys, Request, Seen};
 pub use rule::{Class, ClientSees, OnMissingKey, OnStoreFailure, Refuse, Rule};

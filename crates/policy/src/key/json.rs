@@ -19,6 +19,13 @@ pub(crate) struct Pointer {
     steps: Vec<String>,
 }
 
+impl fmt::Display for Pointer {
+    /// Writes the pointer as the file does.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.steps.iter().try_for_each(|step| write!(f, "/{}", step.replace('~', "~0").replace('/', "~1")))
+    }
+}
+
 impl Pointer {
     /// Reads a pointer; `None` unless it has a step and begins each with a slash.
     pub(crate) fn read(text: &str) -> Option<Self> {

@@ -12,6 +12,7 @@ mod json;
 mod normalize;
 mod pairs;
 mod phone;
+mod shown;
 mod source;
 mod value;
 
@@ -23,6 +24,7 @@ use smallvec::SmallVec;
 pub(crate) use json::Pointer;
 pub(crate) use normalize::Normalizer;
 pub(crate) use phone::{load as load_phone_numbers, region};
+pub use shown::KeyPart;
 pub use source::is_underscore_twin;
 pub(crate) use source::{Source, SourceKind};
 use source::Unread;

@@ -1,0 +1,79 @@
+//! Keys shown to people: where each part is read, and what was found there.
+
+use std::fmt;
+
+use super::{Key, Origin, Part, SourceKind};
+use crate::request::{Ambiguous, Facts};
+
+/// A part of a key as it was read from a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyPart<'k> {
+    /// The part's name in the file.
+    pub name: &'k str,
+    /// Where it is read, in words: `header x-api-key`; of several places, the one where it was found.
+    pub source: String,
+    /// What was found, normalised; `None` when it is missing. An identity: it is for an operator's own terminal.
+    pub value: Option<String>,
+}
+
+impl Key {
+    /// Reads each part for people; those of `global` have no value and are never missing.
+    ///
+    /// # Errors
+    /// When a part can be read in more than one way.
+    pub fn show(&self, facts: &Facts<'_>) -> Result<Vec<KeyPart<'_>>, Ambiguous> {
+        self.parts.iter().map(|part| part.show(facts)).collect()
+    }
+
+    /// Returns whether the key counts everyone together, so that it has no value.
+    pub fn is_global(&self) -> bool {
+        self.parts.iter().all(|part| part.from == Origin::Global)
+    }
+}
+
+impl Part {
+    fn show(&self, facts: &Facts<'_>) -> Result<KeyPart<'_>, Ambiguous> {
+        let choice = self.find(facts)?.and_then(|found| found.choice);
+        let source = match (&self.from, choice) {
+            (Origin::FirstOf(parts), Some(index)) => {
+                let chosen = parts.get(index);
+                chosen.map_or_else(String::new, |part| format!("{}, {}", part.name, Place(&part.from, facts)))
+            }
+            (from, _) => Place(from, facts).to_string(),
+        };
+        let value = self.text(facts)?.map(std::borrow::Cow::into_owned);
+        Ok(KeyPart { name: &self.name, source, value })
+    }
+}
+
+/// Where a part is read, in words.
+struct Place<'a, 'f>(&'a Origin, &'a Facts<'f>);
+
+impl fmt::Display for Place<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let source = match self.0 {
+            Origin::Global => return f.write_str("everyone together"),
+            Origin::One(source) => source,
+            Origin::FirstOf(parts) => {
+                for (index, part) in parts.iter().enumerate() {
+                    write!(f, "{}{}", if index == 0 { "" } else { ", else " }, part.name)?;
+                }
+                return Ok(());
+            }
+        };
+        match &source.kind {
+            SourceKind::ClientIp { ipv4, ipv6 } => {
+                let v6 = self.1.client().is_some_and(|client| client.address.is_ipv6());
+                write!(f, "client address, /{}", if v6 { ipv6 } else { ipv4 })
+            }
+            SourceKind::Header(name) => write!(f, "header {name}"),
+            SourceKind::Query(name) => write!(f, "query parameter {name}"),
+            SourceKind::Path(name) => write!(f, "path parameter {name}"),
+            SourceKind::Json(pointer) => write!(f, "JSON body {pointer}"),
+            SourceKind::Form(name) => write!(f, "form field {name}"),
+            SourceKind::Cookie(name) => write!(f, "cookie {name}"),
+            SourceKind::Method => f.write_str("method"),
+            SourceKind::Route => f.write_str("route"),
+        }
+    }
+}
