@@ -15,6 +15,8 @@ pub struct Policy {
     pub gateway: Option<Gateway>,
     /// The decision API, if any.
     pub api: Option<Api>,
+    /// The operator's endpoint, if any.
+    pub admin: Option<Admin>,
     /// The health endpoint, if any.
     pub health: Option<Health>,
     /// Where counts are kept.
@@ -78,6 +80,15 @@ pub struct TlsFiles {
 /// The decision API's settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Api {
+    /// Where it listens; off loopback only with a token.
+    pub listen: SocketAddr,
+    /// The file that holds the bearer token.
+    pub token_file: Option<PathBuf>,
+}
+
+/// The operator's endpoint: metrics, and reloading.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Admin {
     /// Where it listens; off loopback only with a token.
     pub listen: SocketAddr,
     /// The file that holds the bearer token.

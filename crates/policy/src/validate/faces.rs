@@ -9,7 +9,7 @@ use tidegate_algorithms::Span;
 
 use super::span_in;
 use crate::file::{Fields, Node, Report};
-use crate::policy::{Api, Gateway, Health, TlsFiles};
+use crate::policy::{Admin, Api, Gateway, Health, TlsFiles};
 use crate::problem::Place;
 
 /// Bodies are held only to read a key; a key is short, and its document rarely long.
@@ -27,6 +27,7 @@ const DRAIN_TIMEOUT: Span = Span::from_secs(30);
 pub(super) struct Faces {
     pub(super) gateway: Option<Gateway>,
     pub(super) api: Option<Api>,
+    pub(super) admin: Option<Admin>,
     pub(super) health: Option<Health>,
     /// Where the gateway asks for the PROXY protocol, if it does.
     pub(super) proxy_protocol: Option<Place>,
@@ -35,6 +36,7 @@ pub(super) struct Faces {
 /// Reads the faces; whether there has to be one depends on who reads the file.
 pub(super) fn read(top: &mut Fields<'_>, needs_face: bool, report: &mut Report) -> Faces {
     let nodes = [top.get("gateway"), top.get("api"), top.get("health")];
+    let admin_node = top.get("admin");
     if needs_face && nodes.iter().all(Option::is_none) {
         let remedy = "write at least one of gateway, api, health";
         top.lack(&["gateway", "api", "health"], "the policy has no face, so nobody could ask it", remedy);
@@ -43,11 +45,12 @@ pub(super) fn read(top: &mut Fields<'_>, needs_face: bool, report: &mut Report) 
     let mut listens = Vec::new();
     let gateway = gateway_node.and_then(|node| gateway(node, &mut listens, report));
     let api = api_node.and_then(|node| api(node, &mut listens, report));
+    let admin = admin_node.and_then(|node| admin(node, &mut listens, report));
     let health = health_node.and_then(|node| health(node, &mut listens, report));
     report_clashes(&listens, report);
     let proxy_protocol = gateway.as_ref().filter(|gateway| gateway.proxy_protocol);
     let proxy_protocol = proxy_protocol.and(gateway_node).map(|node| node.place);
-    Faces { gateway, api, health, proxy_protocol }
+    Faces { gateway, api, admin, health, proxy_protocol }
 }
 
 /// An address that a face listens on.
@@ -175,20 +178,37 @@ fn file(node: &Node, what: &str, report: &mut Report) -> Option<PathBuf> {
     node.text(what, report).map(PathBuf::from)
 }
 
-/// The API gives and takes quota, so it leaves loopback only with a token.
+/// The API gives and takes quota.
 fn api(node: &Node, listens: &mut Vec<Listen>, report: &mut Report) -> Option<Api> {
-    let mut fields = Fields::open(node, "api", report)?;
-    let listen = listen(&mut fields, "api", listens, report);
+    let (listen, token_file) = guarded(node, "api", listens, report)?;
+    Some(Api { listen, token_file })
+}
+
+/// The operator's endpoint tells what is limited, and reloads.
+fn admin(node: &Node, listens: &mut Vec<Listen>, report: &mut Report) -> Option<Admin> {
+    let (listen, token_file) = guarded(node, "admin", listens, report)?;
+    Some(Admin { listen, token_file })
+}
+
+/// Reads a face that leaves loopback only with a token.
+fn guarded(
+    node: &Node,
+    face: &'static str,
+    listens: &mut Vec<Listen>,
+    report: &mut Report,
+) -> Option<(SocketAddr, Option<PathBuf>)> {
+    let mut fields = Fields::open(node, face, report)?;
+    let listen = listen(&mut fields, face, listens, report);
     let token_node = fields.get("token_file");
     let token_file = token_node.and_then(|node| file(node, "token_file", report));
     let place = fields.place_of("listen");
     fields.finish(&["tls", "mtls"], report);
     let address = listen?;
     if !address.ip().to_canonical().is_loopback() && token_node.is_none() {
-        let message = format!("api listens on {address}, which is not loopback, without a token");
+        let message = format!("{face} listens on {address}, which is not loopback, without a token");
         report.add(place, message, "write `token_file: …`, or listen on 127.0.0.1");
     }
-    Some(Api { listen: address, token_file })
+    Some((address, token_file))
 }
 
 fn health(node: &Node, listens: &mut Vec<Listen>, report: &mut Report) -> Option<Health> {

@@ -19,7 +19,7 @@ use crate::file::{Fields, Node, Report};
 use crate::policy::{Code, EncodedSlash, Mode, Policy, StoreChoice};
 
 /// Words of the language's first level that this version does not know yet.
-const LATER: [&str; 4] = ["envoy", "admin", "costs", "include"];
+const LATER: [&str; 3] = ["envoy", "costs", "include"];
 
 pub(crate) const MODES: [(Mode, &str); 2] = [(Mode::Enforce, "enforce"), (Mode::Shadow, "shadow")];
 
@@ -51,6 +51,7 @@ pub(crate) fn policy(root: &Node, reading: Reading<'_>, report: &mut Report) -> 
     Some(Policy {
         gateway: faces.gateway,
         api: faces.api,
+        admin: faces.admin,
         health: faces.health,
         store: store.unwrap_or(StoreChoice::Memory { max_keys: None, max_bytes: None }),
         trusted,
