@@ -24,6 +24,8 @@
 mod clock;
 mod combine;
 mod explain;
+#[cfg(feature = "policy")]
+pub mod files;
 mod limit;
 mod limiter;
 mod plan;

@@ -1,10 +1,10 @@
 //! `tidegate check`: everything that is wrong with policy files, or what they say when nothing is.
 
+use tidegate::files::Loaded;
 use tidegate_policy::{Cost, Limit, Mode, Policy};
 
 use crate::args::CheckArgs;
 use crate::exit::{Exit, Failure};
-use crate::input::Unusable;
 use crate::output::Output;
 use crate::table::Table;
 
@@ -16,19 +16,19 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     let mut out = Output::stdout();
     let mut worst = Exit::Fine;
     for source in &args.policies {
-        let exit = match source.policy() {
-            Ok(policy) => {
+        let exit = match source.load() {
+            Ok(Loaded { policy, .. }) => {
                 if !args.quiet {
                     let name = (args.policies.len() > 1).then(|| source.name());
                     describe(name.as_deref(), &policy, &mut out);
                 }
                 Exit::Fine
             }
-            Err(Unusable::Wrong(problems)) => {
-                out.line(&problems.to_string());
+            Err(error) if error.is_unreadable() => Failure::unusable(error).tell(),
+            Err(error) => {
+                out.line(&error.to_string());
                 Exit::Problems
             }
-            Err(Unusable::Unreadable(failure)) => failure.tell(),
         };
         worst = worst.max(exit);
     }

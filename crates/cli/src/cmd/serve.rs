@@ -6,7 +6,6 @@ use tidegate_server::app::App;
 use crate::args::{Level, ServeArgs};
 use crate::descriptors;
 use crate::exit::{Exit, Failure};
-use crate::input::Unusable;
 use crate::lifetime::{self, Signals};
 use crate::logging;
 
@@ -16,11 +15,11 @@ use crate::logging;
 /// When the policy cannot be used, or a face cannot be bound.
 pub(crate) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
     logging::start(&args.log, Level::Info)?;
-    let policy = args.policy.policy().map_err(|unusable| match unusable {
-        Unusable::Unreadable(failure) => failure,
-        Unusable::Wrong(problems) => Failure::unusable(format!("the policy cannot be used\n{problems}")),
+    let loaded = args.policy.load().map_err(|error| {
+        let about = if error.is_unreadable() { "" } else { "the policy cannot be used\n" };
+        Failure::unusable(format!("{about}{error}"))
     })?;
-    lifetime::block_on(serve(args.policy.name(), policy))
+    lifetime::block_on(serve(args.policy.name(), loaded.policy))
 }
 
 async fn serve(file: String, mut policy: Policy) -> Result<Exit, Failure> {
