@@ -33,6 +33,11 @@ impl Pointer {
         let steps: Option<Vec<String>> = steps.map(unescape).collect();
         steps.map(|steps| Self { steps })
     }
+
+    /// Points at the document itself.
+    pub(crate) fn whole() -> Self {
+        Self { steps: Vec::new() }
+    }
 }
 
 /// Replaces `~1` and `~0`; `None` for any other tilde.
@@ -51,9 +56,35 @@ fn unescape(step: &str) -> Option<String> {
 
 /// Finds the pointer's value in a document.
 pub(super) fn find<'a>(pointer: &Pointer, text: &'a str) -> Result<Option<Cow<'a, str>>, Unread> {
+    let found = follow(pointer, Take::Value, text)?;
+    Ok(found.and_then(|found| if let Found::Value(value) = found { Some(value) } else { None }))
+}
+
+/// Counts the items of the list a pointer leads to; `None` when there is no list.
+pub(super) fn length(pointer: &Pointer, text: &str) -> Result<Option<u64>, Unread> {
+    let found = follow(pointer, Take::Length, text)?;
+    Ok(found.and_then(|found| if let Found::Length(items) = found { Some(items) } else { None }))
+}
+
+/// What is taken at the end of a pointer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Take {
+    /// A text or a whole number.
+    Value,
+    /// How many items a list has.
+    Length,
+}
+
+/// What was found at the end of a pointer.
+enum Found<'a> {
+    Value(Cow<'a, str>),
+    Length(u64),
+}
+
+fn follow<'a>(pointer: &Pointer, take: Take, text: &'a str) -> Result<Option<Found<'a>>, Unread> {
     let why = Cell::new(None);
     let mut document = serde_json::Deserializer::from_str(text);
-    let seed = Follow { steps: &pointer.steps, why: &why };
+    let seed = Follow { steps: &pointer.steps, take, why: &why };
     let found = seed.deserialize(&mut document).and_then(|found| document.end().map(|()| found));
     match found {
         Ok(found) => Ok(found),
@@ -65,6 +96,7 @@ pub(super) fn find<'a>(pointer: &Pointer, text: &'a str) -> Result<Option<Cow<'a
 #[derive(Clone, Copy)]
 struct Follow<'p> {
     steps: &'p [String],
+    take: Take,
     /// Why the document was refused, when it was not for its syntax.
     why: &'p Cell<Option<&'static str>>,
 }
@@ -75,14 +107,18 @@ impl Follow<'_> {
         Err(E::custom(why))
     }
 
-    /// Ends at a scalar: the value when the pointer ends here as well, nothing otherwise.
-    fn scalar<'a>(&self, value: impl FnOnce() -> Cow<'a, str>) -> Option<Cow<'a, str>> {
-        self.steps.is_empty().then(value)
+    /// Ends at a scalar: the value when the pointer ends here as well and one is wanted, nothing otherwise.
+    fn scalar<'a>(&self, value: impl FnOnce() -> Cow<'a, str>) -> Option<Found<'a>> {
+        self.wants_value().then(|| Found::Value(value()))
+    }
+
+    fn wants_value(&self) -> bool {
+        self.steps.is_empty() && self.take == Take::Value
     }
 }
 
 impl<'de> DeserializeSeed<'de> for Follow<'_> {
-    type Value = Option<Cow<'de, str>>;
+    type Value = Option<Found<'de>>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_any(self)
@@ -90,7 +126,7 @@ impl<'de> DeserializeSeed<'de> for Follow<'_> {
 }
 
 impl<'de> Visitor<'de> for Follow<'_> {
-    type Value = Option<Cow<'de, str>>;
+    type Value = Option<Found<'de>>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a JSON value")
@@ -117,16 +153,19 @@ impl<'de> Visitor<'de> for Follow<'_> {
     }
 
     fn visit_bool<E: serde::de::Error>(self, _: bool) -> Result<Self::Value, E> {
-        if self.steps.is_empty() { self.refuse("is neither text nor a whole number") } else { Ok(None) }
+        if self.wants_value() { self.refuse("is neither text nor a whole number") } else { Ok(None) }
     }
 
     fn visit_f64<E: serde::de::Error>(self, _: f64) -> Result<Self::Value, E> {
-        if self.steps.is_empty() { self.refuse("is neither text nor a whole number") } else { Ok(None) }
+        if self.wants_value() { self.refuse("is neither text nor a whole number") } else { Ok(None) }
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
         let Some((step, steps)) = self.steps.split_first() else {
-            return self.refuse("is neither text nor a whole number");
+            return match self.take {
+                Take::Value => self.refuse("is neither text nor a whole number"),
+                Take::Length => count(items),
+            };
         };
         let wanted = step.parse::<usize>().ok();
         let mut found = None;
@@ -149,7 +188,11 @@ impl<'de> Visitor<'de> for Follow<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Self::Value, A::Error> {
         let Some((step, steps)) = self.steps.split_first() else {
-            return self.refuse("is neither text nor a whole number");
+            if self.take == Take::Value {
+                return self.refuse("is neither text nor a whole number");
+            }
+            while members.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+            return Ok(None);
         };
         let mut found = None;
         let mut seen = false;
@@ -168,6 +211,14 @@ impl<'de> Visitor<'de> for Follow<'_> {
         }
         Ok(found)
     }
+}
+
+fn count<'de, A: SeqAccess<'de>>(mut items: A) -> Result<Option<Found<'de>>, A::Error> {
+    let mut length = 0_u64;
+    while items.next_element::<IgnoredAny>()?.is_some() {
+        length = length.saturating_add(1);
+    }
+    Ok(Some(Found::Length(length)))
 }
 
 /// Compares a member's name with a step.

@@ -8,6 +8,7 @@
 //! limit that counts on the wrong one counts nothing. An empty value is a missing one.
 
 mod body;
+mod items;
 mod json;
 mod normalize;
 mod pairs;
@@ -21,14 +22,16 @@ use std::fmt;
 
 use smallvec::SmallVec;
 
+pub(crate) use items::items;
 pub(crate) use json::Pointer;
-pub(crate) use normalize::Normalizer;
+pub(crate) use normalize::{Normalizer, digest};
 pub(crate) use phone::{load as load_phone_numbers, region};
 pub use shown::KeyPart;
 pub use source::is_underscore_twin;
 pub(crate) use source::{Source, SourceKind};
 use source::Unread;
 use value::Value;
+pub(crate) use value::digest as written_digest;
 
 use crate::request::{Ambiguous, Facts};
 
@@ -155,7 +158,8 @@ impl Part {
         }
     }
 
-    fn needs_body(&self) -> bool {
+    /// Returns whether it may be read from the body.
+    pub(crate) fn needs_body(&self) -> bool {
         match &self.from {
             Origin::Global => false,
             Origin::One(source) => source.kind.needs_body(),
@@ -170,28 +174,21 @@ impl Part {
         Ok(self.find(facts)?.and_then(|found| found.value.text()))
     }
 
-    /// Returns the bytes that reading appends for a value that the file writes, `sha256:` and a digest included where
-    /// the key is hashed: one for each way the value can be found, which a `first_of` has several of. The error says
-    /// why it is no value of the part, as the end of a sentence that begins with the value.
-    pub(crate) fn encode(&self, value: &str) -> Result<Vec<Vec<u8>>, &'static str> {
+    /// Returns what [`Part::text`] gives for a value that the file writes: one text for each way the value can be
+    /// found, which a `first_of` has several of. The error says why it is no value of the part, as the end of a
+    /// sentence that begins with the value.
+    pub(crate) fn written(&self, value: &str) -> Result<Vec<String>, &'static str> {
         match &self.from {
             Origin::Global => Err("is a value, and `global` has none"),
             Origin::One(source) => {
-                let mut out = Vec::new();
-                source.written(value)?.push(&mut out);
-                Ok(vec![out])
+                Ok(source.written(value)?.text().map(Cow::into_owned).into_iter().collect())
             }
             Origin::FirstOf(parts) => {
                 let mut ways = Vec::new();
                 let mut why = None;
-                for (index, part) in parts.iter().enumerate() {
-                    match part.encode(value) {
-                        Ok(found) => ways.extend(found.iter().map(|bytes| {
-                            let mut out = Vec::new();
-                            push_choice(&mut out, index);
-                            out.extend_from_slice(bytes);
-                            out
-                        })),
+                for part in parts {
+                    match part.written(value) {
+                        Ok(found) => ways.extend(found),
                         Err(reason) => why = why.or(Some(reason)),
                     }
                 }

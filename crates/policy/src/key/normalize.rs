@@ -46,7 +46,7 @@ pub(super) fn apply<'a>(steps: &[Normalizer], value: Cow<'a, str>) -> Result<(Co
 }
 
 /// Returns the digest that stands for a value.
-pub(super) fn digest(value: &str) -> [u8; 32] {
+pub(crate) fn digest(value: &str) -> [u8; 32] {
     Sha256::digest(value.as_bytes()).into()
 }
 

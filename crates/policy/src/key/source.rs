@@ -7,7 +7,7 @@ use http::HeaderName;
 use percent_encoding::percent_decode_str;
 
 use super::normalize::Normalizer;
-use super::value::{self, Value};
+use super::value::Value;
 use super::{Pointer, body, json, pairs};
 use crate::client::canonical;
 use crate::request::Facts;
@@ -75,11 +75,6 @@ impl Source {
     pub(super) fn written<'a>(&self, text: &'a str) -> Result<Value<'a>, &'static str> {
         if let SourceKind::ClientIp { ipv4, ipv6 } = self.kind {
             return Value::written_address(text, (ipv4, ipv6));
-        }
-        if self.normalize.contains(&Normalizer::Hash)
-            && let Some(digest) = value::digest(text)
-        {
-            return Ok(Value::Digest(digest));
         }
         let text = if self.kind == SourceKind::Method { method(text) } else { Cow::Borrowed(text) };
         match Value::of_text(&self.normalize, text) {

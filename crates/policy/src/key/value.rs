@@ -19,8 +19,6 @@ pub(super) enum Value<'a> {
     Text(Cow<'a, str>),
     /// A text, normalised, of which the digest is counted.
     Hashed(Cow<'a, str>),
-    /// A digest without its text, as a file may write it.
-    Digest([u8; 32]),
     /// An address, cut to a prefix.
     Address(IpAddr, u8),
 }
@@ -65,7 +63,6 @@ impl<'a> Value<'a> {
             Self::Everyone => push(out, TAG_GLOBAL, &[]),
             Self::Text(text) => push(out, TAG_TEXT, text.as_bytes()),
             Self::Hashed(text) => push(out, TAG_HASH, &normalize::digest(text)),
-            Self::Digest(digest) => push(out, TAG_HASH, digest),
             Self::Address(IpAddr::V4(v4), _) => push(out, TAG_IPV4, &v4.octets()),
             Self::Address(IpAddr::V6(v6), _) => push(out, TAG_IPV6, &v6.octets()),
         }
@@ -74,7 +71,7 @@ impl<'a> Value<'a> {
     /// Returns its text: of an address with its prefix, unless that is the whole address.
     pub(super) fn text(self) -> Option<Cow<'a, str>> {
         match self {
-            Self::Everyone | Self::Digest(_) => None,
+            Self::Everyone => None,
             Self::Text(text) | Self::Hashed(text) => Some(text),
             Self::Address(address, 32) if address.is_ipv4() => Some(Cow::Owned(address.to_string())),
             Self::Address(address, 128) => Some(Cow::Owned(address.to_string())),
@@ -84,7 +81,7 @@ impl<'a> Value<'a> {
 }
 
 /// Reads `sha256:` and 64 hexadecimal digits.
-pub(super) fn digest(text: &str) -> Option<[u8; 32]> {
+pub(crate) fn digest(text: &str) -> Option<[u8; 32]> {
     let digits = text.strip_prefix("sha256:").filter(|digits| digits.len() == 64)?;
     let mut digest = [0; 32];
     for (index, byte) in digest.iter_mut().enumerate() {
