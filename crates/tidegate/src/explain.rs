@@ -1,5 +1,7 @@
 //! A verdict in a sentence for people: the deciding limit, its numbers, its words.
 
+use std::fmt::Write as _;
+
 use tidegate_algorithms::{Quota, Retry, Span};
 
 use crate::limit::Limit;
@@ -53,8 +55,14 @@ fn refused(by: Option<&LimitDecision>, retry: Retry) -> String {
     format!("refused by {}: {why}, {when}{}", limit.name(), words(limit))
 }
 
+/// Returns what is to be known of a limit beside its numbers: whether it counts failures only, and its words.
 fn words(limit: &Limit) -> String {
-    if limit.words().is_empty() { String::new() } else { format!(" (\u{201c}{}\u{201d})", limit.words()) }
+    let mut text = if limit.counts().is_failures() { ", counts failures only" } else { "" }.to_owned();
+    if !limit.words().is_empty() {
+        // Writing to a string cannot fail.
+        let _ = write!(text, " (\u{201c}{}\u{201d})", limit.words());
+    }
+    text
 }
 
 /// Writes a span as people say it: whole seconds and more by the largest unit that fits, less in milliseconds rounded up.

@@ -18,7 +18,8 @@
 //! [`Limiter::from_policy`], [`Limiter::check`].
 //!
 //! One check goes through three steps, each a file: `plan` (pure: which limits, on which keys, at which cost), one
-//! store call, `combine` (pure: from decisions to a verdict).
+//! store call, `combine` (pure: from decisions to a verdict). A limit that counts failures only ([`Counts`]) has a fourth,
+//! `settle`, once it is known how the request went.
 
 #[cfg(feature = "policy")]
 mod clock;
@@ -31,10 +32,12 @@ mod limiter;
 mod plan;
 #[cfg(feature = "policy")]
 mod policy;
+mod settle;
 mod verdict;
 
 pub use limit::{Counts, Disclosure, Limit, OnStoreFailure, OnSuccess};
 pub use limiter::{BuildError, CheckOptions, Limiter, Snapshot, UnknownLimit};
+pub use settle::{Pending, Settled, Settlement};
 pub use tidegate_algorithms::{Anchor, Answer, Decision, Quota, QuotaError, Rate, Retry, Span, Timestamp};
 #[cfg(feature = "policy")]
 pub use tidegate_policy as policy_file;

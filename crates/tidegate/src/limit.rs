@@ -154,6 +154,22 @@ pub enum Counts {
     },
 }
 
+impl Counts {
+    /// Counts failures, of a limit built in code.
+    pub fn failures(on_success: OnSuccess) -> Self {
+        Self::Failures {
+            on_success,
+            #[cfg(feature = "policy")]
+            success: None,
+        }
+    }
+
+    /// Returns whether only failures count.
+    pub fn is_failures(&self) -> bool {
+        matches!(self, Self::Failures { .. })
+    }
+}
+
 /// What a success does to a count of failures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OnSuccess {

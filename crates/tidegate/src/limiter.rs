@@ -187,7 +187,7 @@ impl Limiter {
         let refunds: SmallVec<[Refund<'_>; 4]> = receipt
             .charges
             .iter()
-            .map(|(limit, receipt)| Refund { receipt: *receipt, quota: limit.quota(), give: Give::Charge })
+            .map(|charge| Refund { receipt: charge.receipt, quota: charge.limit.quota(), give: Give::Charge })
             .collect();
         self.in_force.load_full().store.refund(&refunds, at).await
     }

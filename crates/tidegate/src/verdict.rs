@@ -8,6 +8,7 @@ use tidegate_algorithms::{Decision, Retry, Span, Timestamp};
 use tidegate_store::ChargeReceipt;
 
 use crate::limit::Limit;
+use crate::settle::Charge;
 
 /// The answer for a request.
 #[derive(Debug, Clone)]
@@ -174,7 +175,7 @@ impl fmt::Display for Verdict {
 #[must_use = "dropping a receipt keeps its charges"]
 pub struct Receipt {
     // A box, not a small vector: whoever keeps many receipts pays for the charges that are there.
-    pub(crate) charges: Box<[(Limit, ChargeReceipt)]>,
+    pub(crate) charges: Box<[Charge]>,
 }
 
 impl Receipt {
@@ -183,12 +184,12 @@ impl Receipt {
         self.charges.is_empty()
     }
 
-    /// Returns the instant from which a refund gives nothing back, by the store's clock.
+    /// Returns the instant from which neither a refund nor a settlement gives anything back, by the store's clock.
     pub fn refundable_until(&self) -> Timestamp {
-        let until = self.charges.iter().map(|(limit, charge)| {
-            let window = limit.quota().window();
+        let until = self.charges.iter().map(|charge| {
+            let window = charge.limit.quota().window();
             // A sliding counter weighs a count for one window more.
-            charge.charged_at().saturating_add(window).saturating_add(window)
+            charge.receipt.charged_at().saturating_add(window).saturating_add(window)
         });
         until.max().unwrap_or_default()
     }
@@ -197,11 +198,17 @@ impl Receipt {
 impl Verdict {
     /// Takes the receipts out of the verdict; a second call finds none.
     pub fn take_receipt(&mut self) -> Receipt {
-        let charges = self
-            .decisions
-            .iter_mut()
-            .filter_map(|decision| Some((decision.limit.clone(), decision.receipt.take()?)))
-            .collect();
-        Receipt { charges }
+        Receipt { charges: self.take_charges(|_| true) }
+    }
+
+    /// Takes out the charges of the limits that are wanted.
+    pub(crate) fn take_charges(&mut self, wanted: impl Fn(&Limit) -> bool) -> Box<[Charge]> {
+        let decisions = self.decisions.iter_mut().enumerate();
+        let charges =
+            decisions.filter(|(_, decision)| wanted(&decision.limit)).filter_map(|(place, decision)| {
+                let receipt = decision.receipt.take()?;
+                Some(Charge { place, limit: decision.limit.clone(), receipt })
+            });
+        charges.collect()
     }
 }

@@ -9,6 +9,7 @@ use tidegate::{Denial, Disclosure, Retry, Ruling, Verdict};
 
 use crate::body::{AnswerBody, ReadError};
 use crate::fields;
+use crate::settle::OwnAnswer;
 
 /// The problem types of the rate-limit fields draft (section 5), as IANA is to register them.
 const QUOTA_EXCEEDED: &str = "https://iana.org/assignments/http-problem-types#quota-exceeded";
@@ -16,9 +17,14 @@ const REDUCED_CAPACITY: &str = "https://iana.org/assignments/http-problem-types#
 
 /// Returns an answer with a problem body (RFC 9457) of no particular type: the status's own phrase as its title, and
 /// the detail given.
+///
+/// To a limit that counts failures it is never a success, whatever its status: nobody has looked at the request.
 pub fn problem_response<B: From<Bytes>>(status: StatusCode, detail: &str) -> Response<B> {
     let title = status.canonical_reason().unwrap_or("Error");
-    own(status, "application/problem+json", problem("about:blank", title, status, detail).to_string())
+    let body = problem("about:blank", title, status, detail).to_string();
+    let mut response = own(status, "application/problem+json", body);
+    response.extensions_mut().insert(OwnAnswer);
+    response
 }
 
 /// Returns the answer for a body that could not be read for its key.

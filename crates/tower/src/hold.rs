@@ -1,16 +1,18 @@
 //! Holding a request until its slot in a leaky bucket.
 
-use tidegate::{Limiter, Receipt, Span};
+use tidegate::{Limiter, Pending, Receipt, Span, Verdict};
 
-/// Waits out a delay; when the caller gives up meanwhile, everything the request was charged with is given back, since
-/// it never started. Of the queue only the tail slot returns: every other one was promised to somebody.
-pub(crate) async fn until_slot(limiter: &Limiter, delay: Span, receipt: impl FnOnce() -> Receipt) {
+/// Waits out a verdict's delay and returns the charges that wait for the request's outcome. When the caller gives up
+/// meanwhile, everything the request was charged with is given back, since it never started. Of the queue only the tail
+/// slot returns: every other one was promised to somebody.
+pub(crate) async fn until_slot(limiter: &Limiter, verdict: &mut Verdict) -> Pending {
+    let delay = verdict.delay();
     if delay == Span::ZERO {
-        return;
+        return verdict.take_pending();
     }
-    let waiter = Waiter { limiter: limiter.clone(), receipt: Some(receipt()) };
+    let waiter = Waiter { limiter: limiter.clone(), receipt: Some(verdict.take_receipt()) };
     tokio::time::sleep(delay.as_duration()).await;
-    waiter.served();
+    waiter.served()
 }
 
 /// A request on hold.
@@ -20,8 +22,8 @@ struct Waiter {
 }
 
 impl Waiter {
-    fn served(mut self) {
-        self.receipt = None;
+    fn served(mut self) -> Pending {
+        self.receipt.take().unwrap_or_default().pending()
     }
 }
 

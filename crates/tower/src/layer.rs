@@ -17,7 +17,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::body::{AnswerBody, ReplayedBody};
-use crate::{answer, fields, hold};
+use crate::{answer, fields, hold, settle};
 
 /// How long a body may take to arrive whole when a limit takes its key from it. A request on hold for its body costs
 /// memory, and nothing has been decided yet.
@@ -93,7 +93,8 @@ where
 }
 
 impl LimitLayer {
-    /// Takes a request through the limiter: read its key body, check, hold until its slot, pass on or refuse.
+    /// Takes a request through the limiter: read its key body, check, hold until its slot, pass on or refuse; then give
+    /// back what a success gives back.
     async fn pass<S, B, R>(
         &self,
         request: Request<B>,
@@ -119,15 +120,17 @@ impl LimitLayer {
         if let Some(refusal) = answer::refusal(&verdict, &policy.headers, &policy.problem) {
             return Ok(refusal);
         }
-        let delay = verdict.delay();
-        hold::until_slot(&self.limiter, delay, || verdict.take_receipt()).await;
+        let pending = hold::until_slot(&self.limiter, &mut verdict).await;
         let mut request = Request::from_parts(head, body);
         if let Some(peer) = peer {
             let client = policy.trusted.client(peer, request.headers());
             let client = ResolvedClient { address: client.address, peer_trusted: client.peer_trusted };
             request.extensions_mut().insert(client);
         }
+        // A client that leaves before the answer, or a service that fails, leaves the charges where they are.
         let mut response = inner.call(request).await.map(passed)?;
+        let settlement = settle::judged(pending, &response);
+        settle::give_back(&self.limiter, settlement, &mut verdict).await;
         fields::add(response.headers_mut(), &verdict, &policy.headers);
         Ok(response)
     }

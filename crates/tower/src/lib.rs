@@ -4,6 +4,10 @@
 //! pass gets its fields and, on a leaky bucket, its slot; one that may not is answered here. The gateway mounts the
 //! same layer before a forwarding service.
 //!
+//! A limit that counts failures only is charged before the service sees the request, and given back once its answer is
+//! a success, before the client sees it. Where the service fails, or the client leaves before the answer, the charge
+//! stays. The fields of an answer that gave back show what remains after it.
+//!
 //! Limits on the client's address need to know who is connected: whoever accepts connections puts a [`PeerAddr`] into
 //! each request's extensions. Without one such a limit sees no key, and the limiter warns of it once. In an axum
 //! application:
@@ -39,6 +43,7 @@ mod body;
 mod fields;
 mod hold;
 mod layer;
+mod settle;
 
 pub use answer::problem_response;
 pub use body::{AnswerBody, ReplayedBody};
