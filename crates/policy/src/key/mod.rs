@@ -27,9 +27,9 @@ pub(crate) use json::Pointer;
 pub(crate) use normalize::{Normalizer, digest};
 pub(crate) use phone::{load as load_phone_numbers, region};
 pub use shown::KeyPart;
+use source::Unread;
 pub use source::is_underscore_twin;
 pub(crate) use source::{Source, SourceKind};
-use source::Unread;
 use value::Value;
 pub(crate) use value::digest as written_digest;
 
