@@ -4,6 +4,7 @@ use http::HeaderName;
 use smallvec::SmallVec;
 
 use super::entries;
+use crate::Reading;
 use crate::file::{Entry, Fields, Node, Report, Value, list, nearest, one_or_more};
 use crate::key::{Key, Normalizer, Origin, Part, Pointer, Source, SourceKind, load_phone_numbers, region};
 
@@ -14,15 +15,31 @@ const LATER: [&str; 5] = ["phone_country", "phone_prefix", "descriptor", "jwt", 
 const PREFIXES: (u8, u8) = (32, 64);
 
 /// The keys that limits may name.
-pub(super) struct Table {
+pub(super) struct Table<'a> {
     parts: Vec<Part>,
     /// Names whose definitions could not be read: they are no unknown names.
     broken: Vec<String>,
+    reading: Reading<'a>,
 }
 
-impl Table {
-    pub(super) fn read(node: Option<&Node>, report: &mut Report) -> Self {
-        let mut table = Self { parts: BUILT_IN.map(built_in).to_vec(), broken: Vec::new() };
+impl<'a> Table<'a> {
+    /// Reads the keys of the policy file itself.
+    pub(super) fn read(node: Option<&Node>, reading: Reading<'a>, report: &mut Report) -> Self {
+        let mut table = Self { parts: BUILT_IN.map(built_in).to_vec(), broken: Vec::new(), reading };
+        table.declare_all(node, report);
+        table
+    }
+
+    /// Reads the keys of a file that another one includes, which knows the other's keys as well and may not declare
+    /// them anew.
+    pub(super) fn within(&self, node: Option<&Node>, report: &mut Report) -> Self {
+        let mut table =
+            Self { parts: self.parts.clone(), broken: self.broken.clone(), reading: self.reading };
+        table.declare_all(node, report);
+        table
+    }
+
+    fn declare_all(&mut self, node: Option<&Node>, report: &mut Report) {
         let entries = node.map(|node| entries(node, "keys", report)).unwrap_or_default();
         let is_choice = |entry: &&Entry| match &entry.value.value {
             Value::Map(members) => members.iter().any(|member| member.key == "first_of"),
@@ -30,14 +47,13 @@ impl Table {
         };
         // A choice may name keys that stand below it.
         for entry in entries.iter().filter(|entry| !is_choice(entry)) {
-            table.declare(entry, report);
+            self.declare(entry, report);
         }
         let choices: Vec<&Entry> = entries.iter().filter(is_choice).collect();
         let names: Vec<&str> = choices.iter().map(|entry| entry.key.as_str()).collect();
         for entry in choices {
-            table.declare_choice(entry, &names, report);
+            self.declare_choice(entry, &names, report);
         }
-        table
     }
 
     fn declare(&mut self, entry: &Entry, report: &mut Report) {

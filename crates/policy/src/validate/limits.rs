@@ -30,7 +30,7 @@ pub(super) fn read(
     node: &Node,
     rule: &str,
     mode: Mode,
-    keys: &keys::Table,
+    keys: &keys::Table<'_>,
     report: &mut Report,
 ) -> Option<Placed> {
     let mut fields = Fields::open(node, "the limit", report)?;

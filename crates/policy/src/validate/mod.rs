@@ -42,7 +42,7 @@ pub(crate) fn policy(root: &Node, reading: Reading<'_>, report: &mut Report) -> 
     let mode = top.get("mode").and_then(|node| node.choice("mode", &MODES, report)).unwrap_or(Mode::Enforce);
     let encoded_slash = top.get("paths").and_then(|node| paths(node, report));
     let codes = top.get("codes").map(|node| codes(node, report)).unwrap_or_default();
-    let keys = keys::Table::read(top.get("keys"), report);
+    let keys = keys::Table::read(top.get("keys"), reading, report);
     let (rules, fallback) =
         rules::read(&mut top, &rules::Context { keys: &keys, codes: &codes, mode }, report);
     let headers = answers::headers(top.get("headers"), report);

@@ -18,7 +18,7 @@ const FALLBACK: &str = "fallback";
 
 /// What rules are read with.
 pub(super) struct Context<'a> {
-    pub(super) keys: &'a keys::Table,
+    pub(super) keys: &'a keys::Table<'a>,
     pub(super) codes: &'a [Code],
     /// The file's mode.
     pub(super) mode: Mode,
