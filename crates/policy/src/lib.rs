@@ -50,6 +50,7 @@ mod answer;
 mod client;
 mod cost;
 mod count;
+mod diff;
 mod file;
 mod key;
 mod limit;
@@ -60,6 +61,7 @@ mod policy;
 mod problem;
 mod request;
 mod rule;
+mod schema;
 mod surroundings;
 mod trace;
 mod validate;
@@ -68,6 +70,7 @@ pub use answer::{HeaderStyle, ProblemTemplate, ResetUnit, Template, TemplateValu
 pub use client::{Client, TrustedProxies};
 pub use cost::Cost;
 pub use count::{Count, OnSuccess, Success};
+pub use diff::{Change, Diff, Fate, LimitDiff, RuleChange, RuleDiff, Strictness};
 pub use key::{Key, KeyPart, Presence, is_underscore_twin};
 pub use limit::{Limit, Terms, Whose};
 pub use matcher::{Condition, Except, HostPattern, Matcher, Pattern};
@@ -76,6 +79,7 @@ pub use policy::{Admin, Api, Code, EncodedSlash, Gateway, Health, Mode, Policy, 
 pub use problem::{Place, Problem, Problems};
 pub use request::{Ambiguous, Facts, Matched, ReadyKeys, Request, Seen};
 pub use rule::{Class, ClientSees, OnMissingKey, OnStoreFailure, Refuse, Rule};
+pub use schema::schema;
 pub use surroundings::{Nowhere, Surroundings};
 pub use trace::{Fit, Mismatch, Near, RuleTrace};
 

@@ -1,0 +1,81 @@
+//! Where the process listens, whom it believes, where counts are kept.
+
+use serde_json::{Value, json};
+
+use super::shape::{Member, boolean, integer, member, need, object, one_of_words, setting, size, text, time};
+
+/// Returns the members of the first level that say how the process is run.
+pub(super) fn members() -> Vec<Member> {
+    vec![
+        member("gateway", "The reverse proxy.", gateway()),
+        member("api", "The decision API; off loopback only with a token.", private()),
+        member("admin", "Metrics and reloads; off loopback only with a token.", private()),
+        member("health", "The health endpoint.", object(vec![listen()])),
+        member("store", "Where counts are kept.", store()),
+        member("trusted_proxies", "Whose word about a client's address is taken.", trusted()),
+        member("client_header", "The one header that word is read from.", setting(&text(""))),
+        member("instances", "How many processes share the work.", setting(&integer(1, 10_000))),
+        member("key_secret_file", "The secret under which identities leave the process.", path()),
+    ]
+}
+
+fn listen() -> Member {
+    let address = json!({ "anyOf": [
+        { "type": "integer", "minimum": 0, "maximum": 65_535 },
+        { "type": "string", "pattern": "^([0-9.]+:|\\[[0-9A-Fa-f:.]+\\]:)?[0-9]{1,5}$" }
+    ] });
+    need("listen", "An address and a port, or a port of 127.0.0.1.", setting(&address))
+}
+
+fn path() -> Value {
+    setting(&text(""))
+}
+
+fn gateway() -> Value {
+    let tls = object(vec![
+        need("certificate", "A PEM file: the chain, the server's own first.", path()),
+        need("key", "A PEM file.", path()),
+    ]);
+    let upstream = json!({ "type": "string", "pattern": "^http://[^/@?#]+/?$" });
+    object(vec![
+        listen(),
+        need("upstream", "http://host:port, without a path.", setting(&upstream)),
+        member("tls", "The certificate it shows.", tls),
+        member("proxy_protocol", "Every connection opens with a PROXY protocol header.", setting(&boolean())),
+        member("max_key_body", "The most bytes of a body that are held to read a key.", setting(&size())),
+        member("max_header_bytes", "The most bytes of a request's header.", setting(&size())),
+        member("max_connections", "The most connections at once.", setting(&integer(1, 1_000_000))),
+        member("idle_timeout", "How long a connection may stay without a request.", setting(&time())),
+        member("upstream_timeout", "How long the upstream may take to answer.", setting(&time())),
+        member("drain_timeout", "How long requests may take once a stop is asked for.", setting(&time())),
+        member("upstream_http2", "Speak HTTP/2 to the upstream.", setting(&boolean())),
+    ])
+}
+
+/// A face that gives and takes.
+fn private() -> Value {
+    object(vec![listen(), member("token_file", "A file with a bearer token.", path())])
+}
+
+fn store() -> Value {
+    let memory = object(vec![
+        member("max_keys", "The most keys.", setting(&integer(1, 1 << 32))),
+        member("max_bytes", "The most bytes.", setting(&size())),
+    ]);
+    let chosen = object(vec![need("memory", "In this process.", memory)]);
+    json!({ "anyOf": [one_of_words(&["memory"]), chosen] })
+}
+
+fn trusted() -> Value {
+    let network = json!({ "type": "string", "pattern": "^[0-9A-Fa-f:.]+(/[0-9]{1,3})?$" });
+    let networks = json!({ "type": "array", "items": setting(&network) });
+    let hops = object(vec![
+        need("hops", "So many, counted from the right, whoever they are.", setting(&integer(1, 32))),
+        member("trust_everyone", "Has no place beside hops.", boolean()),
+    ]);
+    let listed = object(vec![
+        need("networks", "Addresses and networks.", networks.clone()),
+        member("trust_everyone", "Says that 0.0.0.0/0 is meant.", boolean()),
+    ]);
+    json!({ "anyOf": [networks, hops, listed] })
+}

@@ -1,0 +1,126 @@
+//! Rules: what is limited.
+
+use serde_json::{Value, json};
+
+use super::refer;
+use super::shape::{Member, integer, member, name, need, object, one_of_words, one_or_more, text};
+use crate::rule::Class;
+
+/// Returns the shape of a mode.
+pub(super) fn mode() -> Value {
+    one_of_words(&["enforce", "shadow"])
+}
+
+/// Returns the shape of the list of rules.
+pub(super) fn rules() -> Value {
+    let mut members = vec![
+        need("name", "Its name, unique in the file.", name()),
+        need("match", "What it applies to: any of these.", matches()),
+        member("was", "The names it had before, the latest first.", one_or_more(&text(""))),
+    ];
+    members.extend(body());
+    let refuse = object(vec![
+        need("status", "The status of the answer.", integer(400, 599)),
+        need("because", "Why, in words for the client.", text("")),
+    ]);
+    members.push(member("refuse", "Lets nothing through.", refuse));
+    let mut rule = object(members);
+    if let Value::Object(object) = &mut rule {
+        object.insert("oneOf".to_owned(), json!([{ "required": ["limits"] }, { "required": ["refuse"] }]));
+        // A rule that guards who somebody is has to say what a dead store means.
+        object.insert("if".to_owned(), guarded());
+        object.insert("then".to_owned(), json!({ "required": ["on_store_failure"] }));
+    }
+    json!({ "type": "array", "items": rule })
+}
+
+/// Returns the shape of the fallback.
+pub(super) fn fallback() -> Value {
+    let mut schema = object(body());
+    if let Value::Object(object) = &mut schema {
+        object.insert("required".to_owned(), json!(["limits"]));
+    }
+    schema
+}
+
+fn guarded() -> Value {
+    let classes: Vec<&str> =
+        Class::ALL.iter().filter(|(class, _)| class.is_guarded()).map(|(_, name)| *name).collect();
+    json!({ "properties": { "class": { "enum": classes } }, "required": ["class", "limits"] })
+}
+
+/// The members of a rule and of the fallback.
+fn body() -> Vec<Member> {
+    let classes = Class::ALL.map(|(_, name)| name);
+    let limits = json!({ "type": "array", "items": refer("limit", "A limit."), "minItems": 1 });
+    vec![
+        member("class", "What kind of endpoint it guards; api unless said.", one_of_words(&classes)),
+        member("except", "What it leaves out: any of these.", one_or_more(&exception())),
+        member("limits", "Its limits; all of them have to admit a request.", limits),
+        member("guesses", "The code that a request guesses at.", text("")),
+        member(
+            "on_missing_key",
+            "What happens without a limit's key.",
+            one_of_words(&["refuse", "skip", "shared"]),
+        ),
+        member(
+            "on_store_failure",
+            "What happens without the store.",
+            one_of_words(&["deny", "allow", "local"]),
+        ),
+        member("client_sees", "What a client is told.", one_of_words(&["all", "retry_after", "nothing"])),
+        member("mode", "Whether refusals of this rule are carried out.", mode()),
+    ]
+}
+
+/// Returns the shape of `match`: conditions, or a list of them.
+pub(super) fn matches() -> Value {
+    json!({ "anyOf": [
+        refer("match", ""),
+        { "type": "array", "items": refer("match", ""), "minItems": 1 }
+    ] })
+}
+
+/// Returns the shape of conditions that all have to hold.
+pub(super) fn matcher() -> Value {
+    let mut members = conditions();
+    members.extend([
+        member(
+            "case",
+            "Whether case and ;parameters of a path matter.",
+            one_of_words(&["ignore", "sensitive"]),
+        ),
+        member("trailing_slash", "Whether a trailing slash matters.", one_of_words(&["ignore", "keep"])),
+    ]);
+    something(object(members), &["method", "path", "host"])
+}
+
+fn exception() -> Value {
+    let mut members = conditions();
+    let network = json!({ "type": "string", "pattern": "^[0-9A-Fa-f:.]+(/[0-9]{1,3})?$" });
+    members.push(member("client", "Addresses and networks of clients.", one_or_more(&network)));
+    something(object(members), &["method", "path", "host", "client"])
+}
+
+fn conditions() -> Vec<Member> {
+    let path =
+        json!({ "type": "string", "pattern": "^/", "examples": ["/otp/verify", "/users/{id}", "/v1/**"] });
+    vec![
+        member(
+            "method",
+            "Methods, any of them.",
+            one_or_more(&json!({ "type": "string", "pattern": "^[A-Z-]+$" })),
+        ),
+        member("path", "Paths, any of them.", one_or_more(&path)),
+        member("host", "Hosts, any of them.", one_or_more(&text(""))),
+    ]
+}
+
+/// Asks that at least one of some members is there.
+fn something(mut schema: Value, of: &[&str]) -> Value {
+    let any: Vec<Value> = of.iter().map(|name| json!({ "required": [name] })).collect();
+    if let Value::Object(object) = &mut schema {
+        object.insert("anyOf".to_owned(), Value::Array(any));
+    }
+    schema
+}
