@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::answer::{HeaderStyle, ProblemTemplate};
 use crate::client::TrustedProxies;
 use crate::rule::Rule;
+use crate::secret::Identities;
 
 /// A policy: where to listen, whom to believe, what to limit.
 #[derive(Debug, Clone)]
@@ -37,6 +38,8 @@ pub struct Policy {
     pub headers: Vec<HeaderStyle>,
     /// The body of a refusal.
     pub problem: ProblemTemplate,
+    /// The names of keys outside the process, if the file names a secret; else the process has to draw one.
+    pub identities: Option<Identities>,
     /// What becomes of an encoded slash (`%2F`), an encoded backslash or a backslash in a path.
     pub encoded_slash: EncodedSlash,
 }

@@ -8,6 +8,7 @@
 //! limit that counts on the wrong one counts nothing. An empty value is a missing one.
 
 mod body;
+mod derived;
 mod items;
 mod json;
 mod normalize;
@@ -22,6 +23,7 @@ use std::fmt;
 
 use smallvec::SmallVec;
 
+pub(crate) use derived::{Derived, DerivedKind};
 pub(crate) use items::items;
 pub(crate) use json::Pointer;
 pub(crate) use normalize::{Normalizer, digest};
@@ -60,6 +62,8 @@ pub(crate) enum Origin {
     One(Source),
     /// The first of several that is there.
     FirstOf(Vec<Part>),
+    /// What another key's phone number tells.
+    Derived(Derived),
 }
 
 /// Whether a key could be read.
@@ -146,15 +150,32 @@ impl Part {
     pub(crate) fn path_parameter(&self) -> Option<&str> {
         match &self.from {
             Origin::One(Source { kind: SourceKind::Path(name), .. }) => Some(name),
+            Origin::Derived(derived) => derived.of.path_parameter(),
             _ => None,
         }
     }
 
-    fn sources<'a>(&'a self, names: &mut Vec<&'a str>) {
+    /// Returns whether every value of it is a phone number in international form.
+    pub(crate) fn is_phone_number(&self) -> bool {
         match &self.from {
-            Origin::Global => {}
-            Origin::One(_) => names.push(&self.name),
-            Origin::FirstOf(parts) => parts.iter().for_each(|part| part.sources(names)),
+            Origin::One(source) => source.normalize.iter().any(|step| matches!(step, Normalizer::E164(_))),
+            Origin::FirstOf(parts) => parts.iter().all(Self::is_phone_number),
+            Origin::Global | Origin::Derived(_) => false,
+        }
+    }
+
+    fn sources<'a>(&'a self, names: &mut Vec<&'a str>) {
+        let own = match &self.from {
+            Origin::Global => return,
+            Origin::One(source) => source.ready_name(&self.name),
+            Origin::FirstOf(parts) => return parts.iter().for_each(|part| part.sources(names)),
+            Origin::Derived(derived) => {
+                derived.of.sources(names);
+                &self.name
+            }
+        };
+        if !names.contains(&own) {
+            names.push(own);
         }
     }
 
@@ -164,6 +185,7 @@ impl Part {
             Origin::Global => false,
             Origin::One(source) => source.kind.needs_body(),
             Origin::FirstOf(parts) => parts.iter().any(Self::needs_body),
+            Origin::Derived(derived) => derived.of.needs_body(),
         }
     }
 
@@ -182,6 +204,9 @@ impl Part {
             Origin::Global => Err("is a value, and `global` has none"),
             Origin::One(source) => {
                 Ok(source.written(value)?.text().map(Cow::into_owned).into_iter().collect())
+            }
+            Origin::Derived(derived) => {
+                Ok(derived.written(value)?.text().map(Cow::into_owned).into_iter().collect())
             }
             Origin::FirstOf(parts) => {
                 let mut ways = Vec::new();
@@ -207,41 +232,51 @@ impl Part {
     }
 
     fn find<'a>(&self, facts: &Facts<'a>) -> Result<Option<Found<'a>>, Ambiguous> {
+        self.find_or_refuse(facts).map_err(|refused| {
+            let (Unread::OtherBody(why) | Unread::Ambiguous(why)) = refused.unread;
+            Ambiguous::new(refused.part.to_owned(), why)
+        })
+    }
+
+    fn find_or_refuse<'a>(&self, facts: &Facts<'a>) -> Result<Option<Found<'a>>, Refused<'_>> {
         let value = match &self.from {
             Origin::Global => Some(Value::Everyone),
-            Origin::One(source) => source.read(&self.name, facts).map_err(|unread| self.refuse(unread))?,
+            Origin::One(source) => {
+                let read = source.read(&self.name, facts);
+                read.map_err(|unread| Refused { part: &self.name, unread })?
+            }
             Origin::FirstOf(parts) => return Self::find_first(parts, facts),
+            Origin::Derived(derived) => derived.read(&self.name, facts)?,
         };
         Ok(value.map(|value| Found { choice: None, value }))
     }
 
     /// Finds the first alternative that is there. One that needs another kind of body gives way to the next, since
     /// a form and a JSON document are rightly alternatives; only when none is there is it an error.
-    fn find_first<'a>(parts: &[Self], facts: &Facts<'a>) -> Result<Option<Found<'a>>, Ambiguous> {
+    fn find_first<'a, 'p>(
+        parts: &'p [Self],
+        facts: &Facts<'a>,
+    ) -> Result<Option<Found<'a>>, Refused<'p>> {
         let mut other_body = None;
         for (index, part) in parts.iter().enumerate() {
-            let value = match &part.from {
-                Origin::One(source) => match source.read(&part.name, facts) {
-                    Err(unread @ Unread::OtherBody(_)) => {
-                        other_body = other_body.or_else(|| Some(part.refuse(unread)));
-                        None
-                    }
-                    found => found.map_err(|unread| part.refuse(unread))?,
-                },
+            match part.find_or_refuse(facts) {
+                Ok(None) => {}
                 // The file is read so that no choice stands within a choice.
-                Origin::Global | Origin::FirstOf(_) => part.find(facts)?.map(|found| found.value),
-            };
-            if let Some(value) = value {
-                return Ok(Some(Found { choice: Some(index), value }));
+                Ok(Some(found)) => return Ok(Some(Found { choice: Some(index), ..found })),
+                Err(refused) if matches!(refused.unread, Unread::OtherBody(_)) => {
+                    other_body = other_body.or(Some(refused));
+                }
+                Err(refused) => return Err(refused),
             }
         }
         other_body.map_or(Ok(None), Err)
     }
+}
 
-    fn refuse(&self, unread: Unread) -> Ambiguous {
-        let (Unread::OtherBody(why) | Unread::Ambiguous(why)) = unread;
-        Ambiguous::new(self.name.clone(), why)
-    }
+/// Why a part cannot be read, or one that it is read from.
+struct Refused<'p> {
+    part: &'p str,
+    unread: Unread,
 }
 
 /// What a part was found to be.

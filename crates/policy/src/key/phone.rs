@@ -10,6 +10,8 @@
 //!
 //! The lists of ranges in use are not asked: new ones are opened faster than lists are updated.
 
+mod place;
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -18,6 +20,8 @@ use std::sync::LazyLock;
 use phonenumber::metadata::{DATABASE, Descriptor, Metadata};
 use phonenumber::{PhoneNumber, Type};
 use unicode_normalization::UnicodeNormalization;
+
+pub(super) use place::{beginning, country, is_beginning, is_country};
 
 use super::source::Unread;
 

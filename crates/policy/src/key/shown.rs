@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Key, Origin, Part, SourceKind};
+use super::{DerivedKind, Key, Origin, Part, SourceKind};
 use crate::request::{Ambiguous, Facts};
 
 /// A part of a key as it was read from a request.
@@ -60,6 +60,13 @@ impl fmt::Display for Place<'_, '_> {
                 }
                 return Ok(());
             }
+            Origin::Derived(derived) => {
+                let what = match derived.kind {
+                    DerivedKind::Country => "region of",
+                    DerivedKind::Prefix => "beginning of",
+                };
+                return write!(f, "{what} {}, {}", derived.of.name, Place(&derived.of.from, self.1));
+            }
         };
         match &source.kind {
             SourceKind::ClientIp { ipv4, ipv6 } => {
@@ -72,6 +79,7 @@ impl fmt::Display for Place<'_, '_> {
             SourceKind::Json(pointer) => write!(f, "JSON body {pointer}"),
             SourceKind::Form(name) => write!(f, "form field {name}"),
             SourceKind::Cookie(name) => write!(f, "cookie {name}"),
+            SourceKind::Descriptor(name) => write!(f, "descriptor {name}"),
             SourceKind::Method => f.write_str("method"),
             SourceKind::Route => f.write_str("route"),
         }

@@ -36,6 +36,8 @@ pub(crate) enum SourceKind {
     Form(String),
     /// A cookie.
     Cookie(String),
+    /// An entry of the descriptors that Envoy sends; it is only ever given ready-made.
+    Descriptor(String),
     /// The request's method.
     Method,
     /// The pattern of the rule that matched.
@@ -58,9 +60,14 @@ impl SourceKind {
 }
 
 impl Source {
+    /// Returns the name under which a value is given ready-made: the key's, or the descriptor's own.
+    pub(super) fn ready_name<'a>(&'a self, key: &'a str) -> &'a str {
+        if let SourceKind::Descriptor(name) = &self.kind { name } else { key }
+    }
+
     /// Reads the value; `None` when there is none.
     pub(super) fn read<'a>(&self, name: &str, facts: &Facts<'a>) -> Result<Option<Value<'a>>, Unread> {
-        let ready = facts.ready(name);
+        let ready = facts.ready(self.ready_name(name));
         if let SourceKind::ClientIp { ipv4, ipv6 } = self.kind {
             return client(ready, facts, (ipv4, ipv6));
         }
@@ -104,7 +111,7 @@ impl Source {
             SourceKind::Cookie(name) => pairs::cookie(name, request.headers),
             SourceKind::Method => Ok(Some(method(request.method))),
             SourceKind::Route => Ok(Some(Cow::Borrowed(facts.route()))),
-            SourceKind::ClientIp { .. } => Ok(None),
+            SourceKind::ClientIp { .. } | SourceKind::Descriptor(_) => Ok(None),
         }
     }
 }

@@ -8,6 +8,7 @@ mod faces;
 mod keys;
 mod limits;
 mod matches;
+mod outside;
 mod overlap;
 mod rules;
 mod trusted;
@@ -42,6 +43,7 @@ pub(crate) fn policy(root: &Node, reading: Reading<'_>, report: &mut Report) -> 
     let mode = top.get("mode").and_then(|node| node.choice("mode", &MODES, report)).unwrap_or(Mode::Enforce);
     let encoded_slash = top.get("paths").and_then(|node| paths(node, report));
     let codes = top.get("codes").map(|node| codes(node, report)).unwrap_or_default();
+    let identities = outside::identities(&mut top, reading, report);
     let keys = keys::Table::read(top.get("keys"), reading, report);
     let (rules, fallback) =
         rules::read(&mut top, &rules::Context { keys: &keys, codes: &codes, mode }, report);
@@ -62,6 +64,7 @@ pub(crate) fn policy(root: &Node, reading: Reading<'_>, report: &mut Report) -> 
         fallback,
         headers,
         problem,
+        identities,
         encoded_slash: encoded_slash.unwrap_or(EncodedSlash::Refuse),
     })
 }
