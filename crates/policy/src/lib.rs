@@ -136,7 +136,7 @@ impl<'a> Reading<'a> {
         let mut report = file::Report::default();
         let number = report.open_file(file_name);
         let root = file::load(text, number, &mut report);
-        let policy = root.and_then(|root| validate::policy(&root, self, &mut report));
+        let policy = root.and_then(|root| validate::policy(root, self, &mut report));
         match policy {
             Some(policy) if report.is_empty() => Ok(policy),
             _ => Err(report.into_problems()),

@@ -1,5 +1,6 @@
 //! What is wrong with a policy file: every finding with its place, its message and its remedy.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// A place in a policy file, counted from 1 as editors do.
@@ -60,7 +61,9 @@ pub struct Problems {
 impl Problems {
     pub(crate) fn new(files: Vec<String>, mut list: Vec<Problem>, not_yaml: bool) -> Self {
         list.sort_by_key(|problem| problem.place);
-        list.dedup();
+        // What several parts read is reported by each.
+        let mut told = BTreeSet::new();
+        list.retain(|problem| told.insert((problem.place, problem.message.clone())));
         if let Some(last) = list.get(MOST).map(|problem| problem.place) {
             let more = list.len().saturating_sub(MOST);
             list.truncate(MOST);

@@ -55,6 +55,11 @@ impl<'n> Fields<'n> {
         self.entries.iter().find(|entry| entry.key == key)
     }
 
+    /// Returns a member that has no place here, so that nothing else is said of it.
+    pub(crate) fn take(&mut self, key: &'static str) -> Option<&'n Entry> {
+        if self.has(key) { self.entry(key) } else { None }
+    }
+
     /// Returns whether a member is there, without knowing it.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.entries.iter().any(|entry| entry.key == key)

@@ -18,6 +18,22 @@ const MAX_DEPTH: usize = 32;
 /// The most nodes that aliases may stand for.
 const MAX_ALIASED: usize = 10_000;
 
+/// Reads the bytes of the file of that number; `None` when nothing can be made of them.
+pub(crate) fn load_bytes(bytes: Vec<u8>, file: u16, report: &mut Report) -> Option<Node> {
+    match String::from_utf8(bytes) {
+        Ok(text) => load(&text, file, report),
+        Err(error) => {
+            let valid = error.as_bytes().get(..error.utf8_error().valid_up_to()).unwrap_or_default();
+            let before = String::from_utf8_lossy(valid);
+            let line = before.matches('\n').count();
+            let column = before.rsplit('\n').next().unwrap_or_default().chars().count();
+            let at = place(Marker::new(0, line.saturating_add(1), column), file);
+            report.add(at, "this is not UTF-8", "save the file as UTF-8");
+            None
+        }
+    }
+}
+
 /// Reads the text of the file of that number; `None` when nothing can be made of it.
 pub(crate) fn load(text: &str, file: u16, report: &mut Report) -> Option<Node> {
     let start = Place { file, ..Place::START };
@@ -53,11 +69,18 @@ struct Frame {
     node: Node,
     anchor: usize,
     /// Of a mapping: the key that waits for its value.
-    key: Option<(String, Place)>,
+    key: Option<Name>,
     /// Of a mapping: the places of its keys.
     keys: BTreeMap<String, Place>,
     /// The height of its highest child.
     height: usize,
+}
+
+/// A mapping's key that waits for its value.
+struct Name {
+    key: String,
+    plain: bool,
+    place: Place,
 }
 
 /// What an anchor stands for.
@@ -158,7 +181,9 @@ impl Builder {
         match &mut frame.node.value {
             Value::List(items) => items.push(done.node),
             Value::Map(entries) => match frame.key.take() {
-                Some((key, place)) => entries.push(Entry { key, place, value: done.node }),
+                Some(Name { key, plain, place }) => {
+                    entries.push(Entry { key, plain, place, value: done.node });
+                }
                 None => frame.key = Some(key(done.node, &mut frame.keys, report)?),
             },
             Value::Scalar { .. } => {}
@@ -187,8 +212,8 @@ fn scalar(text: Cow<'_, str>, style: ScalarStyle) -> Value {
 }
 
 /// Takes a mapping's key; one that is there twice is reported and read on.
-fn key(node: Node, keys: &mut BTreeMap<String, Place>, report: &mut Report) -> Option<(String, Place)> {
-    let Value::Scalar { text, .. } = node.value else {
+fn key(node: Node, keys: &mut BTreeMap<String, Place>, report: &mut Report) -> Option<Name> {
+    let Value::Scalar { text, plain } = node.value else {
         report.add(node.place, format!("a key cannot be {}", node.kind()), "write a name before the colon");
         return None;
     };
@@ -203,7 +228,7 @@ fn key(node: Node, keys: &mut BTreeMap<String, Place>, report: &mut Report) -> O
             keys.insert(text.clone(), node.place);
         }
     }
-    Some((text, node.place))
+    Some(Name { key: text, plain, place: node.place })
 }
 
 fn refuse_tag(is_tagged: bool, at: Place, report: &mut Report) {
@@ -222,7 +247,9 @@ fn explain(error: &ScanError, text: &str, builder: &Builder, report: &mut Report
     let tab = line.chars().take_while(|letter| letter.is_whitespace()).any(|letter| letter == '\t');
     let (message, remedy) = meaning(error.info(), found, tab, open);
     report.add(place(*marker, builder.file), message, remedy);
-    report.not_yaml();
+    if builder.file == Place::START.file {
+        report.not_yaml();
+    }
 }
 
 /// Says what a syntax error usually means, and what to do: the parser's own words stay for the rest.

@@ -9,9 +9,12 @@ mod near;
 mod scalar;
 
 pub(crate) use fields::{Fields, list, one_or_more};
-pub(crate) use load::load;
+pub(crate) use load::{load, load_bytes};
 pub(crate) use near::nearest;
 pub(crate) use scalar::is_name;
+
+use std::collections::BTreeMap;
+use std::path::Path;
 
 use crate::problem::{Place, Problem, Problems};
 
@@ -38,6 +41,8 @@ pub(crate) enum Value {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Entry {
     pub(crate) key: String,
+    /// Whether the key stands without quotes.
+    pub(crate) plain: bool,
     pub(crate) place: Place,
     pub(crate) value: Node,
 }
@@ -80,6 +85,8 @@ pub(crate) struct Report {
     files: Vec<String>,
     list: Vec<Problem>,
     not_yaml: bool,
+    /// The variables in the values at these places.
+    variables: BTreeMap<Place, String>,
 }
 
 impl Report {
@@ -104,8 +111,35 @@ impl Report {
         u16::try_from(self.files.len().saturating_sub(1)).unwrap_or(u16::MAX)
     }
 
+    /// Returns the name of the file a place is in.
+    pub(crate) fn name_of(&self, place: Place) -> &str {
+        self.files.get(usize::from(place.file)).map_or("", String::as_str)
+    }
+
+    /// Returns the name of a file whose path is meant from the folder of the policy file.
+    pub(crate) fn beside(&self, path: &str) -> String {
+        let folder = Path::new(self.name_of(Place::START)).parent().unwrap_or(Path::new(""));
+        folder.join(path).display().to_string()
+    }
+
+    /// Returns a place as one reads it from another: with its file's name, if that is another file.
+    pub(crate) fn cite(&self, place: Place, from: Place) -> String {
+        if place.file == from.file { place.to_string() } else { format!("{}:{place}", self.name_of(place)) }
+    }
+
+    /// Notes which variables are in the value at a place: who reads a problem there sees their names in the file,
+    /// and what they hold in the problem.
+    pub(crate) fn note_variables(&mut self, place: Place, names: String) {
+        self.variables.insert(place, names);
+    }
+
     /// Returns the problems of all files.
-    pub(crate) fn into_problems(self) -> Problems {
+    pub(crate) fn into_problems(mut self) -> Problems {
+        for problem in &mut self.list {
+            if let Some(names) = self.variables.get(&problem.place) {
+                problem.message = format!("{}, by what {names} holds", problem.message);
+            }
+        }
         Problems::new(self.files, self.list, self.not_yaml)
     }
 }

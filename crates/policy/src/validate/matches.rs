@@ -7,6 +7,7 @@ use crate::policy::EncodedSlash;
 
 /// The conditions of a match, of which one has to be there.
 const CONDITIONS: [&str; 3] = ["method", "path", "host"];
+pub(super) const NAME_ONE: &str = "name a method, path or host";
 
 /// Reads `match`: a mapping, or a list of them. `loose` says how the rule's class compares paths.
 pub(super) fn read(node: &Node, loose: bool, report: &mut Report) -> Vec<Matcher> {
@@ -16,6 +17,26 @@ pub(super) fn read(node: &Node, loose: bool, report: &mut Report) -> Vec<Matcher
 /// Reads `except`: a mapping, or a list of them.
 pub(super) fn except(node: &Node, report: &mut Report) -> Vec<Except> {
     one_or_more(node).iter().filter_map(|item| exception(item, report)).collect()
+}
+
+/// Reads the `match` of a team: methods, hosts and paths only; nothing when any of it cannot be read.
+pub(super) fn scope(node: &Node, report: &mut Report) -> Vec<Matcher> {
+    let items = one_or_more(node);
+    let read: Vec<Matcher> = items.iter().filter_map(|item| scope_entry(item, report)).collect();
+    if items.is_empty() {
+        report.add(node.place, "match is an empty list, which matches nothing", NAME_ONE);
+    }
+    if read.len() == items.len() { read } else { Vec::new() }
+}
+
+fn scope_entry(node: &Node, report: &mut Report) -> Option<Matcher> {
+    let mut fields = Fields::open(node, "match", report)?;
+    let conditions = conditions(&mut fields, report);
+    if !conditions.said {
+        fields.lack(&CONDITIONS, "match says nothing", "write `path: /team/**`, or leave it out");
+    }
+    fields.finish(&[], report);
+    conditions.matcher.filter(|_| conditions.said)
 }
 
 fn matcher(node: &Node, loose: bool, report: &mut Report) -> Option<Matcher> {

@@ -5,28 +5,34 @@
 
 mod answers;
 mod faces;
+mod include;
 mod keys;
 mod limits;
 mod matches;
+mod names;
 mod outside;
 mod overlap;
+mod refuse;
 mod rules;
 mod trusted;
+mod variables;
 
 use tidegate_algorithms::Span;
 
 use crate::Reading;
 use crate::file::{Fields, Node, Report};
 use crate::policy::{Code, EncodedSlash, Mode, Policy, StoreChoice};
+use crate::rule::Rule;
 
 /// Words of the language's first level that this version does not know yet.
-const LATER: [&str; 3] = ["envoy", "costs", "include"];
+const LATER: [&str; 2] = ["envoy", "costs"];
 
 pub(crate) const MODES: [(Mode, &str); 2] = [(Mode::Enforce, "enforce"), (Mode::Shadow, "shadow")];
 
 /// Reads a policy; what is returned is only of use when nothing was reported.
-pub(crate) fn policy(root: &Node, reading: Reading<'_>, report: &mut Report) -> Option<Policy> {
-    let mut top = Fields::open(root, "the policy", report)?;
+pub(crate) fn policy(mut root: Node, reading: Reading<'_>, report: &mut Report) -> Option<Policy> {
+    variables::fill(&mut root, reading.surroundings, report);
+    let mut top = Fields::open(&root, "the policy", report)?;
     version(&mut top, report);
     let faces = faces::read(&mut top, reading.needs_face, report);
     let store = top.get("store").and_then(|node| store(node, report));
@@ -42,11 +48,8 @@ pub(crate) fn policy(root: &Node, reading: Reading<'_>, report: &mut Report) -> 
     let instances = top.get("instances").and_then(|node| node.integer_in("instances", 1..=10_000, report));
     let mode = top.get("mode").and_then(|node| node.choice("mode", &MODES, report)).unwrap_or(Mode::Enforce);
     let encoded_slash = top.get("paths").and_then(|node| paths(node, report));
-    let codes = top.get("codes").map(|node| codes(node, report)).unwrap_or_default();
     let identities = outside::identities(&mut top, reading, report);
-    let keys = keys::Table::read(top.get("keys"), reading, report);
-    let (rules, fallback) =
-        rules::read(&mut top, &rules::Context { keys: &keys, codes: &codes, mode }, report);
+    let Limiting { codes, rules, fallback } = limiting(&mut top, mode, reading, report);
     let headers = answers::headers(top.get("headers"), report);
     let problem = answers::problem(top.get("problem"), report);
     top.finish(&LATER, report);
@@ -67,6 +70,29 @@ pub(crate) fn policy(root: &Node, reading: Reading<'_>, report: &mut Report) -> 
         identities,
         encoded_slash: encoded_slash.unwrap_or(EncodedSlash::Refuse),
     })
+}
+
+/// What is limited, over all files.
+struct Limiting {
+    codes: Vec<Code>,
+    rules: Vec<Rule>,
+    fallback: Option<Rule>,
+}
+
+/// Reads the rules, and what they name, of the policy file and of those it includes.
+fn limiting(top: &mut Fields<'_>, mode: Mode, reading: Reading<'_>, report: &mut Report) -> Limiting {
+    let mut codes = top.get("codes").map(|node| codes(node, report)).unwrap_or_default();
+    let keys = keys::Table::read(top.get("keys"), reading, report);
+    let context = rules::Context { keys: &keys, codes: &codes, mode, team: None };
+    let (mut rules, fallback) = rules::read(top, &context, report);
+    if let Some(node) = top.get("include") {
+        let outer = include::Outer { surroundings: reading.surroundings, context: &context, rules: &rules };
+        let included = include::read(node, &outer, report);
+        rules.extend(included.rules);
+        codes.extend(included.codes);
+    }
+    let (rules, fallback) = rules::finish(rules, fallback, report);
+    Limiting { codes, rules, fallback }
 }
 
 /// The file has to say which language it is written in, so that it keeps its meaning.

@@ -18,6 +18,57 @@ fn matchers_meet(a: &Matcher, b: &Matcher) -> bool {
         && any_pair(&a.paths, &b.paths, |left, right| paths_meet(left, right, a.loose || b.loose))
 }
 
+/// Returns whether all that a matcher can match lies within one of a scope's.
+pub(super) fn lies_within(matcher: &Matcher, scope: &[Matcher]) -> bool {
+    let about = |outer: &&Matcher| {
+        covers(&outer.methods, &matcher.methods, |outer, inner| {
+            outer == inner || (outer == "GET" && inner == "HEAD")
+        }) && covers(&outer.hosts, &matcher.hosts, host_covers)
+    };
+    let path_lies = |path: Option<&Pattern>| {
+        scope.iter().filter(about).any(|outer| {
+            let covers = |wide: &Pattern| path.is_some_and(|path| path_covers(wide, path, matcher.loose));
+            outer.paths.is_empty() || outer.paths.iter().any(covers)
+        })
+    };
+    if matcher.paths.is_empty() {
+        return path_lies(None);
+    }
+    matcher.paths.iter().all(|path| path_lies(Some(path)))
+}
+
+/// Returns whether each of the inner ones is covered by one of the outer ones; an empty list is everything.
+fn covers<T>(outer: &[T], inner: &[T], cover: impl Fn(&T, &T) -> bool) -> bool {
+    let each = inner.iter().all(|inner| outer.iter().any(|outer| cover(outer, inner)));
+    outer.is_empty() || (!inner.is_empty() && each)
+}
+
+fn host_covers(outer: &HostPattern, inner: &HostPattern) -> bool {
+    match (outer, inner) {
+        (HostPattern::Exact(outer), HostPattern::Exact(inner)) => outer == inner,
+        (HostPattern::Exact(_), HostPattern::Below(_)) => false,
+        (HostPattern::Below(suffix), HostPattern::Exact(inner) | HostPattern::Below(inner)) => {
+            inner.ends_with(suffix.as_str())
+        }
+    }
+}
+
+/// A scope is read as its rule's class reads paths: where the rule ignores case, so does the scope.
+fn path_covers(outer: &Pattern, inner: &Pattern, loose: bool) -> bool {
+    let lengths = match inner.segments.len().cmp(&outer.segments.len()) {
+        std::cmp::Ordering::Less => false,
+        std::cmp::Ordering::Equal => outer.open || !inner.open,
+        std::cmp::Ordering::Greater => outer.open,
+    };
+    lengths
+        && outer.segments.iter().zip(&inner.segments).all(|pair| match pair {
+            (Segment::Param(_), _) => true,
+            (Segment::Literal { loose: a, .. }, Segment::Literal { loose: b, .. }) if loose => a == b,
+            (Segment::Literal { strict: a, .. }, Segment::Literal { strict: b, .. }) => a == b,
+            (Segment::Literal { .. }, Segment::Param(_)) => false,
+        })
+}
+
 /// Returns whether any pair meets; an empty list meets everything.
 fn any_pair<T>(a: &[T], b: &[T], meet: impl Fn(&T, &T) -> bool) -> bool {
     a.is_empty() || b.is_empty() || a.iter().any(|left| b.iter().any(|right| meet(left, right)))

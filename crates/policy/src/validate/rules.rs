@@ -5,16 +5,14 @@ use std::collections::BTreeMap;
 use tidegate_algorithms::Quota;
 
 use super::limits::{self, Placed};
-use super::{MODES, keys, matches, overlap};
-use crate::file::{Fields, Node, Report, is_name, list};
+use super::{MODES, keys, matches, names, overlap, refuse};
+use crate::file::{Fields, Node, Report, Value, is_name, list};
 use crate::key::Part;
 use crate::policy::{Code, Mode};
 use crate::problem::Place;
 use crate::rule::{Class, ClientSees, OnMissingKey, OnStoreFailure, Rule};
 
-/// Words of a rule that a later version reads.
-const LATER: [&str; 3] = ["refuse", "plan", "plans"];
-const FALLBACK: &str = "fallback";
+pub(super) const FALLBACK: &str = "fallback";
 
 /// What rules are read with.
 pub(super) struct Context<'a> {
@@ -22,38 +20,76 @@ pub(super) struct Context<'a> {
     pub(super) codes: &'a [Code],
     /// The file's mode.
     pub(super) mode: Mode,
+    /// The team whose file is read, if it is not the policy file itself.
+    pub(super) team: Option<&'a str>,
 }
 
-/// A rule and where its limits stand.
-struct PlacedRule {
-    rule: Rule,
-    limits: Vec<(Place, Place)>,
+impl Context<'_> {
+    /// Returns a name as it is known over all files.
+    fn full(&self, name: &str) -> String {
+        self.team.map_or_else(|| name.to_owned(), |team| format!("{team}/{name}"))
+    }
 }
 
-/// Reads the rules and the fallback.
+/// A rule and where its parts stand.
+pub(super) struct PlacedRule {
+    pub(super) rule: Rule,
+    pub(super) place: Place,
+    pub(super) match_place: Place,
+    /// Where each limit and its key stand.
+    pub(super) limits: Vec<(Place, Place)>,
+    /// What the rule was called before.
+    pub(super) was: Vec<names::Was>,
+}
+
+/// Reads the rules and the fallback of the policy file.
 pub(super) fn read(
     top: &mut Fields<'_>,
     context: &Context<'_>,
     report: &mut Report,
-) -> (Vec<Rule>, Option<Rule>) {
+) -> (Vec<PlacedRule>, Option<PlacedRule>) {
     let (rules, fallback) = (top.get("rules"), top.get(FALLBACK));
-    if rules.is_none() && fallback.is_none() {
+    if rules.is_none() && fallback.is_none() && !top.has("include") {
         let remedy = "write `rules`, or at least a `fallback`";
         top.lack(&["rules", FALLBACK], "the policy limits nothing", remedy);
     }
     let items = rules.and_then(|node| list(node, "rules", report)).unwrap_or_default();
-    if let (true, Some(node), None) = (items.is_empty(), rules, fallback) {
+    if let (true, Some(node), None) = (is_empty_list(rules), rules, fallback) {
         report.add(node.place, "the policy limits nothing", "write at least one rule");
     }
+    (each(items, context, report), fallback.and_then(|node| read_fallback(node, context, report)))
+}
+
+/// Reads the rules of a team's file.
+pub(super) fn of_team(top: &mut Fields<'_>, context: &Context<'_>, report: &mut Report) -> Vec<PlacedRule> {
+    let Some(node) = top.need("rules", "[ … ]") else { return Vec::new() };
+    if is_empty_list(Some(node)) {
+        report.add(node.place, "the file limits nothing", "write at least one rule");
+    }
+    each(list(node, "rules", report).unwrap_or_default(), context, report)
+}
+
+fn is_empty_list(node: Option<&Node>) -> bool {
+    node.is_some_and(|node| matches!(&node.value, Value::List(items) if items.is_empty()))
+}
+
+fn each(items: &[Node], context: &Context<'_>, report: &mut Report) -> Vec<PlacedRule> {
     let mut names = BTreeMap::new();
-    let read: Vec<PlacedRule> =
-        items.iter().filter_map(|item| rule(item, context, &mut names, report)).collect();
-    let fallback = fallback.and_then(|node| read_fallback(node, context, report));
-    check_queues(&read, report);
+    items.iter().filter_map(|item| rule(item, context, &mut names, report)).collect()
+}
+
+/// Checks what holds between the rules of all files, and takes their places off.
+pub(super) fn finish(
+    rules: Vec<PlacedRule>,
+    fallback: Option<PlacedRule>,
+    report: &mut Report,
+) -> (Vec<Rule>, Option<Rule>) {
+    check_queues(&rules, report);
     if let Some(fallback) = &fallback {
         check_queues(std::slice::from_ref(fallback), report);
     }
-    (read.into_iter().map(|placed| placed.rule).collect(), fallback.map(|placed| placed.rule))
+    names::check(&rules, fallback.as_ref(), report);
+    (rules.into_iter().map(|placed| placed.rule).collect(), fallback.map(|placed| placed.rule))
 }
 
 fn rule<'n>(
@@ -68,6 +104,7 @@ fn rule<'n>(
     if let (Some(name), Some(node)) = (name, name_node) {
         check_rule_name(name, node.place, names, report);
     }
+    let name = name.map(|name| context.full(name));
     let class = class(&mut fields, report);
     let match_node = fields.need("match", "{ method: POST, path: /otp/verify }");
     let matches = match_node.map(|node| matches::read(node, class.is_guarded(), report)).unwrap_or_default();
@@ -75,16 +112,20 @@ fn rule<'n>(
         report.add(
             fields.place_of("match"),
             "match is an empty list, which matches nothing",
-            "name a method, path or host",
+            matches::NAME_ONE,
         );
     }
-    let mut placed = body(&mut fields, Head { name: name.unwrap_or("?"), class }, context, report);
-    fields.finish(&LATER, report);
+    let head = Head { name: name.as_deref().unwrap_or("?"), class };
+    let placed = body(&mut fields, head, context, report);
+    fields.finish(&[], report);
     // A rule whose matches could not be read must not look like one that matches everything.
     if matches.is_empty() || name.is_none() {
         return None;
     }
+    let mut placed = placed?;
     placed.rule.matches = matches;
+    placed.place = name_node.map_or(node.place, |node| node.place);
+    placed.match_place = match_node.map_or(node.place, |node| node.place);
     check_path_keys(&placed, report);
     Some(placed)
 }
@@ -102,7 +143,8 @@ fn read_fallback(node: &Node, context: &Context<'_>, report: &mut Report) -> Opt
             );
         }
     }
-    fields.finish(&LATER, report);
+    fields.finish(&[], report);
+    let placed = placed?;
     check_path_keys(&placed, report);
     Some(placed)
 }
@@ -148,38 +190,68 @@ struct Head<'a> {
 }
 
 /// Reads everything but name, class and match.
-fn body(fields: &mut Fields<'_>, head: Head<'_>, context: &Context<'_>, report: &mut Report) -> PlacedRule {
+fn body(
+    fields: &mut Fields<'_>,
+    head: Head<'_>,
+    context: &Context<'_>,
+    report: &mut Report,
+) -> Option<PlacedRule> {
     let except = fields.get("except").map(|node| matches::except(node, report)).unwrap_or_default();
-    let guesses = fields.get("guesses").and_then(|node| guesses(node, context.codes, report));
-    let on_missing_key = missing_key(fields, head.class, report);
-    let on_store_failure = store_failure(fields, head, report);
-    let client_sees = client_sees(fields, head.class, report);
     let own = fields.get("mode").and_then(|node| node.choice("mode", &MODES, report));
     let mode = if context.mode == Mode::Shadow { Mode::Shadow } else { own.unwrap_or(Mode::Enforce) };
-    let limits_node = fields.need("limits", "[ … ]");
-    let items = limits_node.and_then(|node| list(node, "limits", report)).unwrap_or_default();
-    if let (true, Some(node)) = (items.is_empty(), limits_node) {
-        report.add(node.place, format!("the rule {} has no limit", head.name), "write at least one");
+    let mut rule = Rule {
+        name: head.name.to_owned(),
+        class: head.class,
+        matches: Vec::new(),
+        except,
+        refuse: None,
+        limits: Vec::new(),
+        guesses: None,
+        on_missing_key: OnMissingKey::Skip,
+        on_store_failure: OnStoreFailure::Allow,
+        client_sees: ClientSees::All,
+        mode,
+    };
+    let start = fields.place();
+    let mut placed = if let Some(node) = fields.get("refuse") {
+        rule.refuse = Some(refuse::read(node, fields, head.name, report)?);
+        PlacedRule { rule, place: start, match_place: start, limits: Vec::new(), was: Vec::new() }
+    } else {
+        rule.guesses = fields.get("guesses").and_then(|node| guesses(node, context, report));
+        rule.on_missing_key = missing_key(fields, head.class, report);
+        rule.on_store_failure = store_failure(fields, head, report);
+        rule.client_sees = client_sees(fields, head.class, report);
+        let was = fields.get("was").map(|node| names::was(node, context.team, report));
+        PlacedRule {
+            rule,
+            place: start,
+            match_place: start,
+            limits: Vec::new(),
+            was: was.unwrap_or_default(),
+        }
+    };
+    if placed.rule.refuse.is_none() {
+        read_limits(fields, &mut placed, context, report);
     }
-    check_limit_names(items, head.name, report);
-    let limits: Vec<Placed> =
-        items.iter().filter_map(|item| limits::read(item, head.name, mode, context.keys, report)).collect();
-    let places = limits.iter().map(|placed| (placed.place, placed.key_place)).collect();
-    PlacedRule {
-        rule: Rule {
-            name: head.name.to_owned(),
-            class: head.class,
-            matches: Vec::new(),
-            except,
-            refuse: None,
-            limits: limits.into_iter().map(|placed| placed.limit).collect(),
-            guesses,
-            on_missing_key,
-            on_store_failure,
-            client_sees,
-            mode,
-        },
-        limits: places,
+    Some(placed)
+}
+
+/// Reads the limits of a rule.
+fn read_limits(fields: &mut Fields<'_>, placed: &mut PlacedRule, context: &Context<'_>, report: &mut Report) {
+    let PlacedRule { rule, limits: places, was, .. } = placed;
+    let Some(node) = fields.need("limits", "[ … ]") else { return };
+    let items = list(node, "limits", report).unwrap_or_default();
+    if is_empty_list(Some(node)) {
+        report.add(node.place, format!("the rule {} has no limit", rule.name), "write at least one");
+    }
+    check_limit_names(items, &rule.name, report);
+    for item in items {
+        let read: Option<Placed> = limits::read(item, &rule.name, rule.mode, context.keys, report);
+        if let Some(Placed { mut limit, place, key_place }) = read {
+            names::inherit(&mut limit, &rule.name, was);
+            rule.limits.push(limit);
+            places.push((place, key_place));
+        }
     }
 }
 
@@ -214,13 +286,17 @@ fn client_sees(fields: &mut Fields<'_>, class: Class, report: &mut Report) -> Cl
     said.unwrap_or(if secret { ClientSees::RetryAfter } else { ClientSees::All })
 }
 
-fn guesses(node: &Node, codes: &[Code], report: &mut Report) -> Option<String> {
+/// Reads the name of a code: one of the team's own, or one of the policy file's.
+fn guesses(node: &Node, context: &Context<'_>, report: &mut Report) -> Option<String> {
     let name = node.text("guesses", report)?;
-    if codes.iter().any(|code| code.name == name) {
-        return Some(name.to_owned());
+    let full = context.full(name);
+    let mut codes = context.codes.iter().map(|code| code.name.as_str());
+    if let Some(found) = codes.clone().find(|code| *code == full).or_else(|| codes.find(|code| *code == name))
+    {
+        return Some(found.to_owned());
     }
-    let near = crate::file::nearest(name, codes.iter().map(|code| code.name.as_str()));
-    let remedy = match near {
+    let plain = context.codes.iter().map(|code| code.name.rsplit('/').next().unwrap_or_default());
+    let remedy = match crate::file::nearest(name, plain) {
         Some(near) => format!("did you mean \"{near}\"?"),
         None => "declare it under `codes`".to_owned(),
     };
