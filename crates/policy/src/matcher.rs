@@ -3,6 +3,9 @@
 //! Unlike a router, which picks one route, every rule is asked, and every one that matches applies. A pattern is
 //! compared segment by segment with the normalised path of `path`.
 
+use std::borrow::Cow;
+use std::net::Ipv6Addr;
+
 use ipnet::IpNet;
 use smallvec::SmallVec;
 
@@ -71,7 +74,7 @@ pub(crate) enum Segment {
 /// A host: exact, or everything below a domain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HostPattern {
-    /// The host, in lower case, without port and trailing dot.
+    /// The host, in lower case, without port and trailing dot; an IPv6 address in its shortest form.
     Exact(String),
     /// What ends in this text, which begins with a dot.
     Below(String),
@@ -134,13 +137,15 @@ impl HostPattern {
     }
 }
 
-/// Returns a host without its port and trailing dots.
-pub(crate) fn bare_host(host: &str) -> &str {
-    let name = match host.strip_prefix('[').and_then(|inner| inner.split_once(']')) {
-        Some((address, _)) => address,
-        None => host.split(':').next().unwrap_or(host),
-    };
-    name.trim_end_matches('.')
+/// Returns a host without its port and trailing dots, an IPv6 address in its shortest form: servers take every
+/// spelling of one for the same host.
+pub(crate) fn bare_host(host: &str) -> Cow<'_, str> {
+    if let Some((address, _)) = host.strip_prefix('[').and_then(|inner| inner.split_once(']')) {
+        let parsed = address.parse::<Ipv6Addr>();
+        return parsed.map_or(Cow::Borrowed(address), |parsed| Cow::Owned(parsed.to_string()));
+    }
+    let name = host.split(':').next().unwrap_or(host);
+    Cow::Borrowed(name.trim_end_matches('.'))
 }
 
 impl Matcher {
@@ -186,7 +191,7 @@ impl Matcher {
 
     fn host_matches(&self, host: Option<&str>) -> bool {
         let host = bare_host(host.unwrap_or_default());
-        self.hosts.is_empty() || self.hosts.iter().any(|pattern| pattern.matches(host))
+        self.hosts.is_empty() || self.hosts.iter().any(|pattern| pattern.matches(&host))
     }
 
     fn path_matches<'a>(&self, pattern: &'a Pattern, path: &'a Normal<'_>, params: &mut Params<'a>) -> bool {

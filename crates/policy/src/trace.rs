@@ -99,7 +99,7 @@ impl<'a> Mismatch<'a> {
         let request = seen.request();
         let (found, near) = match condition {
             Condition::Method => (request.method.to_owned(), None),
-            Condition::Host => (bare_host(request.host.unwrap_or_default()).to_owned(), None),
+            Condition::Host => (bare_host(request.host.unwrap_or_default()).into_owned(), None),
             Condition::Path => (seen.path().to_owned(), near(matcher, seen)),
         };
         Some(Self { condition, matcher, found, near })

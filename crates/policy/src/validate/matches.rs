@@ -1,12 +1,14 @@
 //! What rules apply to: methods, hosts, paths and exceptions.
 
-use crate::file::{Fields, Node, Report, Value, one_or_more};
+use crate::file::{Fields, Node, Report, Value, nearest, one_or_more};
 use crate::matcher::{Except, HostPattern, Matcher, Pattern, Segment};
 use crate::path;
 use crate::policy::EncodedSlash;
 
 /// The conditions of a match, of which one has to be there.
 const CONDITIONS: [&str; 3] = ["method", "path", "host"];
+/// The methods of HTTP itself: one that is nearly one of them is a slip.
+const METHODS: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE"];
 pub(super) const NAME_ONE: &str = "name a method, path or host";
 
 /// Reads `match`: a mapping, or a list of them. `loose` says how the rule's class compares paths.
@@ -122,32 +124,82 @@ fn each<T>(
 
 fn read_method(node: &Node, report: &mut Report) -> Option<String> {
     let text = node.text("method", report)?;
-    let method = http::Method::from_bytes(text.to_ascii_uppercase().as_bytes()).ok();
-    if method.is_none() {
-        report.add(node.place, format!("\"{text}\" is not a method"), "write one such as POST");
-    }
-    method.map(|method| method.as_str().to_owned())
+    let upper = text.to_ascii_uppercase();
+    let parts: Vec<&str> = text.split([',', '|', ' ', '/']).filter(|part| !part.is_empty()).collect();
+    let remedy = if matches!(upper.as_str(), "*" | "ANY" | "ALL") {
+        "leave method out: then every method matches".to_owned()
+    } else if parts.len() > 1 {
+        format!("write a list: [{}]", parts.join(", "))
+    } else if !upper.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')) {
+        "write one such as POST".to_owned()
+    } else {
+        match nearest(&upper, METHODS) {
+            Some(near) if near != upper => format!("did you mean {near}?"),
+            _ => return Some(upper),
+        }
+    };
+    report.add(node.place, format!("\"{text}\" is not a method"), remedy);
+    None
 }
 
 fn read_host(node: &Node, report: &mut Report) -> Option<HostPattern> {
     let text = node.text("host", report)?;
-    let lower = text.strip_suffix('.').unwrap_or(text).to_ascii_lowercase();
-    let name = lower.strip_prefix("*.").unwrap_or(&lower);
-    let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_'));
-    let is_address = name.parse::<std::net::IpAddr>().is_ok();
-    if name.is_empty() || !(is_name || is_address) {
-        report.add(
-            node.place,
-            format!("\"{text}\" is not a host"),
-            "write api.example.com or *.example.com, without port",
-        );
-        return None;
+    match host(text) {
+        Ok(pattern) => Some(pattern),
+        Err(remedy) => {
+            report.add(node.place, format!("\"{text}\" is not a host"), remedy);
+            None
+        }
     }
-    Some(if name.len() < lower.len() {
+}
+
+/// Reads a host; says what to write instead of anything else.
+fn host(text: &str) -> Result<HostPattern, String> {
+    const EXAMPLES: &str = "write api.example.com or *.example.com, without port";
+    let lower = text.strip_suffix('.').unwrap_or(text).to_ascii_lowercase();
+    let bracketed = lower.strip_prefix('[').and_then(|inner| inner.strip_suffix(']'));
+    if let Ok(address) = bracketed.unwrap_or(&lower).parse::<std::net::IpAddr>() {
+        return Ok(HostPattern::Exact(address.to_string()));
+    }
+    if let Some((_, rest)) = lower.split_once("://") {
+        return Err(format!("write the host only: {}", rest.split(['/', ':']).next().unwrap_or_default()));
+    }
+    if let Some((name, _)) = lower.split_once('/') {
+        return Err(format!("write the host only: {name}; the path goes into `path`"));
+    }
+    if let Some((name, port)) = lower.rsplit_once(':')
+        && port.bytes().all(|byte| byte.is_ascii_digit() || byte == b'*')
+    {
+        return Err(format!("write it without port: {name}; every port of it matches"));
+    }
+    if lower == "*" {
+        return Err("leave host out: then every host matches".to_owned());
+    }
+    let name = lower.strip_prefix("*.").unwrap_or(&lower);
+    if let Some(below) = name.strip_prefix('.').filter(|below| is_domain(below)) {
+        return Err(format!("write *.{below} for everything below it, {below} for itself"));
+    }
+    if name.contains('*') {
+        return Err("a `*.` stands at the beginning only, for everything below: *.example.com".to_owned());
+    }
+    if !name.is_ascii() {
+        return Err("write it as clients send it, in ASCII: labels that begin with xn--".to_owned());
+    }
+    if !is_domain(name) {
+        return Err(EXAMPLES.to_owned());
+    }
+    Ok(if name.len() < lower.len() {
         HostPattern::Below(format!(".{name}"))
     } else {
         HostPattern::Exact(lower)
     })
+}
+
+/// Returns whether a text is a domain's name: labels of letters, digits, hyphens and underscores.
+fn is_domain(name: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    name.len() <= 253
+        && name.split('.').all(|label| (1..=63).contains(&label.len()) && label.bytes().all(plain))
 }
 
 fn pattern(node: &Node, report: &mut Report) -> Option<Pattern> {
@@ -164,7 +216,7 @@ fn pattern(node: &Node, report: &mut Report) -> Option<Pattern> {
 /// Reads a pattern; says what is wrong with it, and what to write.
 fn read_pattern(text: &str) -> Result<Pattern, (&'static str, String)> {
     let Some(inner) = text.strip_prefix('/') else {
-        return Err(("does not begin with a slash", format!("write /{text}")));
+        return Err(without_slash(text));
     };
     if text.contains(['?', '#']) {
         return Err(("has a query or fragment", "write the path only".to_owned()));
@@ -187,9 +239,34 @@ fn read_pattern(text: &str) -> Result<Pattern, (&'static str, String)> {
     Ok(Pattern { text: text.to_owned(), segments, open, trailing_slash })
 }
 
+/// Says what a path without a slash at its beginning was meant to be.
+fn without_slash(text: &str) -> (&'static str, String) {
+    if let Some((_, rest)) = text.split_once("://") {
+        let path = rest.find('/').and_then(|at| rest.get(at..)).unwrap_or("/");
+        return ("is a whole URL", format!("write {path}, and the host into `host`"));
+    }
+    if text.starts_with(['^', '~']) || text.contains("\\") {
+        let remedy = "write /a/b, /a/{id} for one segment, or /a/** for everything below";
+        return ("is a regular expression, which paths are not", remedy.to_owned());
+    }
+    if text == "*" || text == "**" {
+        return ("does not begin with a slash", "write /** for every path".to_owned());
+    }
+    ("does not begin with a slash", format!("write /{text}"))
+}
+
 fn segment(part: &str) -> Result<Segment, (&'static str, String)> {
+    let foreign = part.strip_prefix(':').or_else(|| part.strip_prefix('<')?.strip_suffix('>'));
+    if let Some(name) = foreign.filter(|name| name.starts_with(|first: char| first.is_ascii_alphabetic())) {
+        let name = name.rsplit(':').next().unwrap_or(name);
+        return Err(("has a parameter of another notation", format!("write {{{name}}} for one segment")));
+    }
     if let Some(name) = part.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
         let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        if name.starts_with('*') || name.ends_with("...") || name.ends_with('+') {
+            let remedy = "write /** at the end for everything below".to_owned();
+            return Err(("has a parameter for more than one segment", remedy));
+        }
         if name.is_empty() || !name.chars().all(plain) {
             return Err(("has a parameter without a plain name", "write one such as {id}".to_owned()));
         }
