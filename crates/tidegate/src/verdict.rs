@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use tidegate_algorithms::{Decision, Retry, Span, Timestamp};
+use tidegate_algorithms::{Decision, Quota, Retry, Span, Timestamp};
 use tidegate_store::ChargeReceipt;
 
 use crate::limit::Limit;
@@ -187,9 +187,12 @@ impl Receipt {
     /// Returns the instant from which neither a refund nor a settlement gives anything back, by the store's clock.
     pub fn refundable_until(&self) -> Timestamp {
         let until = self.charges.iter().map(|charge| {
-            let window = charge.limit.quota().window();
-            // A sliding counter weighs a count for one window more.
-            charge.receipt.charged_at().saturating_add(window).saturating_add(window)
+            let quota = charge.limit.quota();
+            let lock = if let Quota::Lockout(quota) = quota { quota.lock() } else { Span::ZERO };
+            // A sliding counter weighs a count for one window more, and a refund may put the end of a window that opened
+            // with it off by one.
+            let window = quota.window();
+            charge.receipt.charged_at().saturating_add(window).saturating_add(window).saturating_add(lock)
         });
         until.max().unwrap_or_default()
     }

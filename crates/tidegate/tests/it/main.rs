@@ -5,5 +5,6 @@ mod acceptance;
 mod by_code;
 mod by_policy;
 mod failure;
+mod settling;
 mod warnings;
 mod world;
