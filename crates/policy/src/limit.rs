@@ -7,6 +7,8 @@ use crate::count::Count;
 use crate::key::Key;
 use crate::plan::{Override, Plans};
 use crate::policy::Mode;
+use crate::rule::OnMissingKey;
+use crate::values::Values;
 
 /// One algorithm with its numbers on one key, in numbers and in words.
 #[derive(Debug, Clone)]
@@ -21,6 +23,10 @@ pub struct Limit {
     pub plans: Option<Plans>,
     /// Other terms for single keys, in the order of the file.
     pub overrides: Vec<Override>,
+    /// The overrides by the key's value.
+    pub(crate) overridden: Values<usize>,
+    /// What happens to a request that lacks the key, where the limit says other than its rule.
+    pub on_missing_key: Option<OnMissingKey>,
     /// How many units a request takes.
     pub cost: Cost,
     /// Which requests count.

@@ -2,8 +2,10 @@
 
 use tidegate_algorithms::Timestamp;
 
+use crate::key::Part;
 use crate::limit::{Limit, Terms};
 use crate::request::{Ambiguous, Facts};
+use crate::values::Values;
 
 /// The plans of a limit.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,6 +14,7 @@ pub struct Plans {
     pub default: usize,
     /// The plans, in the order of the file; at least one.
     pub list: Vec<Plan>,
+    pub(crate) by: PlanBy,
 }
 
 /// One plan.
@@ -21,6 +24,17 @@ pub struct Plan {
     pub name: String,
     /// What it says and allows.
     pub terms: Terms,
+}
+
+/// What tells a request's plan.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum PlanBy {
+    /// A header field of a trusted peer, which names the plan.
+    Header(Part),
+    /// A claim of a verified token, which names the plan.
+    Claim(Part),
+    /// A key, and the index of the plan of some of its values.
+    Table(Part, Values<usize>),
 }
 
 /// Other terms for one key.
@@ -36,21 +50,79 @@ pub struct Override {
     pub terms: Terms,
 }
 
+/// The terms that were chosen for a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Choice {
+    /// Their index among [`Limit::variants`].
+    pub variant: usize,
+    /// Whether the request names a plan that the limit does not have, so that the default stands in for it.
+    pub unknown_plan: bool,
+}
+
+impl Choice {
+    fn of(variant: usize) -> Self {
+        Self { variant, unknown_plan: false }
+    }
+}
+
 impl Plans {
+    /// Returns the name of what tells a request's plan: a key, or what is read.
+    pub fn by(&self) -> &str {
+        match &self.by {
+            PlanBy::Header(part) | PlanBy::Claim(part) | PlanBy::Table(part, _) => &part.name,
+        }
+    }
+
     /// Returns whether the body has to be read to choose.
     pub fn needs_body(&self) -> bool {
-        false
+        match &self.by {
+            PlanBy::Header(part) | PlanBy::Claim(part) | PlanBy::Table(part, _) => part.needs_body(),
+        }
+    }
+
+    fn choose(&self, facts: &Facts<'_>) -> Result<Choice, Ambiguous> {
+        let part = match &self.by {
+            PlanBy::Table(part, values) => {
+                return Ok(Choice::of(values.read(part, facts)?.unwrap_or(self.default)));
+            }
+            PlanBy::Header(_) if !facts.client().is_some_and(|client| client.peer_trusted) => {
+                return Ok(Choice::of(self.default));
+            }
+            PlanBy::Header(part) | PlanBy::Claim(part) => part,
+        };
+        let Some(name) = part.text(facts)? else { return Ok(Choice::of(self.default)) };
+        let found = self.list.iter().position(|plan| plan.name == name);
+        Ok(Choice { variant: found.unwrap_or(self.default), unknown_plan: found.is_none() })
+    }
+}
+
+impl Override {
+    /// Returns whether it holds at an instant; one that ends does not where the instant is not known.
+    pub fn holds(&self, now: Option<Timestamp>) -> bool {
+        self.until.is_none_or(|until| now.is_some_and(|now| now < until))
     }
 }
 
 impl Limit {
-    /// Chooses the terms for a request: the index among [`Limit::variants`].
+    /// Chooses the terms for a request.
     ///
     /// An override for the request's key goes before its plan.
     ///
     /// # Errors
     /// When what chooses can be read in more than one way.
-    pub fn choose(&self, _facts: &Facts<'_>) -> Result<usize, Ambiguous> {
-        Ok(self.plans.as_ref().map_or(0, |plans| plans.default))
+    pub fn choose(&self, facts: &Facts<'_>) -> Result<Choice, Ambiguous> {
+        if let Some(index) = self.override_for(facts)? {
+            let before = self.plans.as_ref().map_or(1, |plans| plans.list.len());
+            return Ok(Choice::of(before.saturating_add(index)));
+        }
+        self.plans.as_ref().map_or(Ok(Choice::of(0)), |plans| plans.choose(facts))
+    }
+
+    /// Returns the index of the override that holds for the request's key, if one does.
+    fn override_for(&self, facts: &Facts<'_>) -> Result<Option<usize>, Ambiguous> {
+        let Some(part) = self.key.parts.first() else { return Ok(None) };
+        let found = self.overridden.read(part, facts)?;
+        let holds = |index: &usize| self.overrides.get(*index).is_some_and(|one| one.holds(facts.now()));
+        Ok(found.filter(holds))
     }
 }

@@ -2,7 +2,7 @@
 
 use tidegate_algorithms::Span;
 
-use super::{Node, Report, Value, nearest};
+use super::{Entry, Node, Report, Value, nearest};
 
 /// What YAML 1.1 readers take for true and false.
 const OLD_BOOLEANS: [&str; 8] = ["y", "yes", "n", "no", "true", "false", "on", "off"];
@@ -153,6 +153,22 @@ impl Node {
             Some(given) => format!("{what} \"{given}\" is not {wanted}"),
             None => format!("{what} has to be {wanted}, and this is {}", self.kind()),
         }
+    }
+}
+
+impl Entry {
+    /// Reads the key of a mapping of values. One that other YAML readers take for something else has to stand in quotes.
+    pub(crate) fn key_text(&self, what: &str, report: &mut Report) -> Option<&str> {
+        if self.plain && is_trap(&self.key) {
+            let meant = if self.key.eq_ignore_ascii_case("no") { "Norway" } else { "that" };
+            let message = format!(
+                "{what} {} stands without quotes, which YAML readers take for something else",
+                self.key
+            );
+            report.add(self.place, message, format!("write \"{}\" in quotes, if {meant} is meant", self.key));
+            return None;
+        }
+        Some(&self.key)
     }
 }
 

@@ -1,22 +1,22 @@
-//! Limits: one algorithm with its numbers, on one key, with its words.
+//! Limits: what is counted, on which key, at which cost, and the terms for whom.
 
-use tidegate_algorithms::{Anchor, Quota, QuotaError, Rate, Span};
+use tidegate_algorithms::Quota;
 
-use super::{MODES, keys};
+use super::rules::Context;
+use super::{MODES, counts, overrides, plans, terms};
 use crate::cost::Cost;
 use crate::count::Count;
-use crate::file::{Entry, Fields, Node, Report};
-use crate::limit::{Limit, Terms};
+use crate::file::{Fields, Node, Report, is_name, one_or_more};
+use crate::limit::{Limit, Terms, Whose};
+use crate::plan::Plans;
 use crate::policy::Mode;
 use crate::problem::Place;
+use crate::rule::OnMissingKey;
+use crate::values::Values;
 
-const ALGORITHMS: [&str; 5] =
-    ["fixed_window", "sliding_log", "sliding_counter", "token_bucket", "leaky_bucket"];
-/// Words of a limit that a later version reads.
-const LATER: [&str; 8] =
-    ["lockout", "count", "plan", "plans", "overrides", "alert_at", "was", "on_missing_key"];
-/// The most units one request may take.
-const MAX_COST: u64 = 1 << 30;
+/// What may happen to a request without a key.
+pub(super) const MISSING: [(OnMissingKey, &str); 3] =
+    [(OnMissingKey::Refuse, "refuse"), (OnMissingKey::Skip, "skip"), (OnMissingKey::Shared, "shared")];
 
 /// A limit and where it stands.
 pub(super) struct Placed {
@@ -28,235 +28,191 @@ pub(super) struct Placed {
 /// Reads a limit of the rule `rule`, whose own mode is `mode`.
 pub(super) fn read(
     node: &Node,
-    rule: &str,
-    mode: Mode,
-    keys: &keys::Table<'_>,
+    (rule, mode): (&str, Mode),
+    context: &Context<'_>,
     report: &mut Report,
 ) -> Option<Placed> {
     let mut fields = Fields::open(node, "the limit", report)?;
     let name = fields.need("name", "per-account").and_then(|node| node.name("the limit's name", report));
-    let says =
-        fields.need("says", "\"Ten a minute, per client.\"").and_then(|node| node.text("says", report));
-    let remark = fields.get("note").and_then(|node| node.text("note", report));
     let key_node = fields.need("key", "client_ip");
-    let key = key_node.and_then(|node| keys.key(node, report));
-    let cost = fields.get("cost").map(|node| cost(node, report));
+    let key = key_node.and_then(|node| context.keys.key(node, report));
+    let terms = terms_of(&mut fields, context, report);
+    let overrides = fields.get("overrides").map(|node| overrides::read(node, key.as_ref(), report));
+    let cost = fields.get("cost").map(|node| context.costs.cost(node, context.sources(), report));
+    let count = fields.get("count").map(|node| counts::read(node, report));
     let own = fields.get("mode").and_then(|node| node.choice("mode", &MODES, report));
+    let on_missing_key =
+        fields.get("on_missing_key").and_then(|node| node.choice("on_missing_key", &MISSING, report));
     let unit = fields.get("unit").and_then(|node| node.text("unit", report));
-    let quota = quota(&mut fields, report);
-    let place = fields.place();
-    fields.finish(&LATER, report);
-    if let (Some((quota, _)), Some(Some(cost))) = (&quota, cost) {
-        check_cost(*quota, cost, place, report);
-    }
-    let (quota, numbers) = quota.unzip();
+    let alert_at = fields.get("alert_at").and_then(|node| percent(node, report));
+    let was = fields.get("was").map(|node| was(node, rule, context.team, report));
+    let (place, places) = (fields.place(), Places::of(&fields));
+    fields.finish(&[], report);
+    let (terms, plans) = terms?;
+    let (overrides, overridden) = overrides.unwrap_or_else(|| Some((Vec::new(), Values::default())))?;
     let limit = Limit {
         name: format!("{rule}/{}", name?),
         key: key?,
-        terms: Terms {
-            says: says?.to_owned(),
-            note: remark.map(str::to_owned),
-            quota: quota?,
-            numbers: numbers?,
-        },
-        plans: None,
-        overrides: Vec::new(),
-        cost: Cost::Units(cost.unwrap_or(Some(1))?),
-        count: Count::Every,
+        terms,
+        plans,
+        overrides,
+        overridden,
+        on_missing_key,
+        cost: cost.unwrap_or(Some(Cost::Units(1)))?,
+        count: count.unwrap_or(Some(Count::Every))?,
         mode: if mode == Mode::Shadow { Mode::Shadow } else { own.unwrap_or(Mode::Enforce) },
         unit: unit.map(str::to_owned),
-        alert_at: None,
-        was: Vec::new(),
+        alert_at,
+        was: was.unwrap_or_default(),
     };
+    check_cost(&limit, places.cost, report);
+    check_queue(&limit, places, report);
     Some(Placed { limit, place, key_place: key_node?.place })
 }
 
-fn cost(node: &Node, report: &mut Report) -> Option<u32> {
-    let word =
-        node.scalar().is_some_and(|text| text.starts_with(|letter: char| letter.is_ascii_alphabetic()));
-    if word {
-        report.add(node.place, "a cost by name is not yet supported", "write a whole number in this version");
-        return None;
+/// Where members stand that have to suit the algorithm.
+#[derive(Clone, Copy)]
+struct Places {
+    cost: Place,
+    count: Place,
+    alert_at: Place,
+}
+
+impl Places {
+    fn of(fields: &Fields<'_>) -> Self {
+        let [cost, count, alert_at] = ["cost", "count", "alert_at"].map(|key| fields.place_of(key));
+        Self { cost, count, alert_at }
     }
-    node.integer_in("cost", 1..=MAX_COST, report).and_then(|cost| u32::try_from(cost).ok())
+}
+
+/// Reads the limit's own terms, or those of its plans, of which the default's stand for it.
+fn terms_of(
+    fields: &mut Fields<'_>,
+    context: &Context<'_>,
+    report: &mut Report,
+) -> Option<(Terms, Option<Plans>)> {
+    if fields.entry("plan").is_none() & fields.entry("plans").is_none() {
+        return terms::read(fields, "the limit", report).map(|terms| (terms, None));
+    }
+    terms::refuse_own(fields, report);
+    let note = terms::note(fields, report);
+    let plans = plans::read(fields, context.sources(), report)?;
+    let mut terms = plans.list.get(plans.default)?.terms.clone();
+    terms.note = terms.note.or(note);
+    Some((terms, Some(plans)))
+}
+
+/// Returns whose terms some are, for messages.
+fn shown(whose: Whose<'_>) -> String {
+    match whose {
+        Whose::Everybody => "the limit".to_owned(),
+        Whose::Plan(name) => format!("the plan {name}"),
+        Whose::Key(value) => format!("the override for \"{value}\""),
+    }
 }
 
 /// A cost that never fits would refuse every request, which a limit of 0 says better.
-fn check_cost(quota: Quota, cost: u32, place: Place, report: &mut Report) {
-    let most = quota.nominal();
-    if most > 0 && cost > most {
-        let message = format!("a request costs {cost}, and the limit never admits more than {most} at once");
-        report.add(
-            place,
-            message,
-            "lower the cost, raise the limit, or write `limit: 0` to refuse everything",
-        );
-    }
-}
-
-/// Reads the algorithm: its quota, and its numbers as written. A second one is read as well, for what is wrong in it.
-fn quota(fields: &mut Fields<'_>, report: &mut Report) -> Option<(Quota, String)> {
-    let mut found: Vec<(&'static str, &Entry)> =
-        ALGORITHMS.into_iter().filter_map(|name| fields.entry(name).map(|entry| (name, entry))).collect();
-    found.sort_by_key(|(_, entry)| entry.place);
-    let mut read: Vec<_> = found.iter().map(|(name, entry)| algorithm(name, &entry.value, report)).collect();
-    match found.as_slice() {
-        [] if fields.has("lockout") || fields.has("plans") || fields.has("plan") => None,
-        [] => {
-            let remedy = format!("write one of {}", ALGORITHMS.join(", "));
-            fields.lack(&ALGORITHMS, "the limit has no algorithm", remedy);
-            None
+fn check_cost(limit: &Limit, place: Place, report: &mut Report) {
+    for (whose, terms) in limit.variants() {
+        let most = terms.quota.nominal();
+        if most == 0 {
+            continue;
         }
-        [_] => read.pop().flatten(),
-        [_, (name, entry), ..] => {
+        for costs in too_much(&limit.cost, most) {
+            let message = format!("{costs}, and {} never admits more than {most} at once", shown(whose));
             report.add(
-                entry.place,
-                format!("the limit has a second algorithm, {name}"),
-                "make it a limit of its own",
+                place,
+                message,
+                "lower the cost, raise the limit, or write `limit: 0` to refuse everything",
             );
-            None
         }
     }
 }
 
-fn algorithm(name: &'static str, node: &Node, report: &mut Report) -> Option<(Quota, String)> {
-    let mut fields = Fields::open(node, name, report)?;
-    let quota = match name {
-        "fixed_window" => {
-            let anchor = anchor(&mut fields, report);
-            let build = |limit, window| Quota::fixed_window(limit, window, anchor.unwrap_or(Anchor::Clock));
-            let quota = windowed(&mut fields, name, build, report);
-            anchor.and(quota)
-        }
-        "sliding_log" => windowed(&mut fields, name, Quota::sliding_log, report),
-        "sliding_counter" => windowed(&mut fields, name, Quota::sliding_counter, report),
-        "token_bucket" => {
-            let build = |capacity, refill| Quota::token_bucket(capacity, refill);
-            paced(&mut fields, Paced { name, units: "capacity", rate: "refill" }, build, report)
-        }
-        _ => {
-            let build = |queue, rate| Quota::leaky_bucket(rate, queue);
-            paced(&mut fields, Paced { name, units: "queue", rate: "rate" }, build, report)
-        }
+/// Returns which requests cost more than `most`, in words.
+fn too_much(cost: &Cost, most: u32) -> Vec<String> {
+    let usual = cost.usual();
+    let Cost::Table(table) = cost else {
+        let what =
+            if matches!(cost, Cost::Units(_)) { "a request costs" } else { "a request costs by default" };
+        return if usual > most { vec![format!("{what} {usual}")] } else { Vec::new() };
     };
-    let numbers = numbers(name, &fields);
-    fields.finish(&[], report);
-    Some((quota?, numbers))
-}
-
-/// Returns an algorithm's numbers as they are written.
-fn numbers(name: &str, fields: &Fields<'_>) -> String {
-    let members: &[&str] = match name {
-        "token_bucket" => &["capacity", "refill"],
-        "leaky_bucket" => &["rate", "queue"],
-        "fixed_window" => &["limit", "window", "anchor"],
-        _ => &["limit", "window"],
-    };
-    let number = |member: &&str| {
-        let unsaid = if *member == "anchor" { "clock" } else { "" };
-        format!("{member} {}", fields.written(member).unwrap_or(unsaid))
-    };
-    members.iter().map(number).collect::<Vec<_>>().join(", ")
-}
-
-/// A number that fits wherever one is needed: each number is tried beside it, so that every misfit is reported.
-const FITS: u64 = 1;
-const FITTING_WINDOW: Span = Span::from_secs(60);
-
-/// Reads `limit` and `window`.
-fn windowed(
-    fields: &mut Fields<'_>,
-    name: &'static str,
-    build: impl Fn(u64, Span) -> Result<Quota, QuotaError>,
-    report: &mut Report,
-) -> Option<Quota> {
-    let (limit, window) = (number(fields, "limit", report), window(fields, report));
-    let limit = limit.filter(|limit| fits(&build(*limit, FITTING_WINDOW), fields, (name, "limit"), report));
-    let window = window.filter(|window| fits(&build(FITS, *window), fields, (name, "window"), report));
-    build(limit?, window?).ok()
-}
-
-/// The fields of an algorithm with a rate.
-#[derive(Clone, Copy)]
-struct Paced {
-    name: &'static str,
-    units: &'static str,
-    rate: &'static str,
-}
-
-/// Reads a number of units and a rate.
-fn paced(
-    fields: &mut Fields<'_>,
-    paced: Paced,
-    build: impl Fn(u64, Rate) -> Result<Quota, QuotaError>,
-    report: &mut Report,
-) -> Option<Quota> {
-    let units = number(fields, paced.units, report);
-    let rate = rate(fields, paced.rate, report);
-    let rate = rate.filter(|rate| fits(rate, fields, (paced.name, paced.rate), report));
-    let fitting = Rate::new(FITS, FITTING_WINDOW).ok()?;
-    let units =
-        units.filter(|units| fits(&build(*units, fitting), fields, (paced.name, paced.units), report));
-    build(units?, rate?.ok()?).ok()
-}
-
-/// Reports a number outside the domain at its field, as it is written.
-fn fits<T>(
-    built: &Result<T, QuotaError>,
-    fields: &Fields<'_>,
-    (name, field): (&str, &str),
-    report: &mut Report,
-) -> bool {
-    if let Err(error) = built {
-        let written = fields.written(field).unwrap_or_default();
-        let nearest = match (error.field(), written.split_once(" per ")) {
-            ("rate", Some((_, period))) => format!("{} per {period}", error.nearest()),
-            ("period", Some((units, _))) => format!("{units} per {}", error.nearest()),
-            _ => error.nearest().to_owned(),
+    let mut said = Vec::new();
+    if usual > most {
+        said.push(format!("{} is {usual} by default", table.name()));
+    }
+    let over: Vec<(&str, u32)> = table.values().filter(|(_, units)| *units > most).collect();
+    if let Some((value, units)) = over.iter().max_by_key(|(_, units)| *units) {
+        let more = match over.len() {
+            1 => String::new(),
+            count => format!(" and too much for {} more", count.saturating_sub(1)),
         };
-        let message = format!("{name}: {field} {written} is out of range");
-        report.add(fields.place_of(field), message, format!("the nearest possible is {nearest}"));
+        said.push(format!("{} is {units} for \"{value}\"{more}", table.name()));
     }
-    built.is_ok()
+    said
 }
 
-fn number(fields: &mut Fields<'_>, name: &'static str, report: &mut Report) -> Option<u64> {
-    fields.need(name, "10")?.integer(name, report)
-}
-
-fn window(fields: &mut Fields<'_>, report: &mut Report) -> Option<Span> {
-    let node = fields.need("window", "1m")?;
-    if matches!(node.scalar(), Some("day" | "week" | "month")) {
-        report.add(
-            node.place,
-            "calendar windows are not yet supported",
-            "write a time such as 24h in this version",
-        );
-        return None;
+/// A queue makes requests wait, and has no count that failures or an alert could be told by.
+fn check_queue(limit: &Limit, places: Places, report: &mut Report) {
+    let Some((whose, _)) = limit.variants().find(|(_, terms)| matches!(terms.quota, Quota::LeakyBucket(_)))
+    else {
+        return;
+    };
+    let whose = shown(whose);
+    if limit.count != Count::Every {
+        let message = format!("{whose} is a leaky_bucket, which is a queue and counts no failures");
+        report.add(places.count, message, "take a lockout, a sliding_log or a token_bucket");
     }
-    node.span("window", report)
-}
-
-fn anchor(fields: &mut Fields<'_>, report: &mut Report) -> Option<Anchor> {
-    const ANCHORS: [(Anchor, &str); 2] = [(Anchor::Clock, "clock"), (Anchor::FirstHit, "first_hit")];
-    let Some(node) = fields.get("anchor") else { return Some(Anchor::Clock) };
-    if node.scalar() == Some("calendar") {
-        report.add(
-            node.place,
-            "`anchor: calendar` is not yet supported",
-            "write clock or first_hit in this version",
-        );
-        return None;
+    if limit.alert_at.is_some() {
+        let message = format!("{whose} is a leaky_bucket, which is a queue and not used up");
+        report.add(places.alert_at, message, "take another algorithm, or remove alert_at");
     }
-    node.choice("anchor", &ANCHORS, report)
 }
 
-/// Reads `n per T`; the numbers are checked together with the rest of the quota, at one place.
-fn rate(
-    fields: &mut Fields<'_>,
-    name: &'static str,
-    report: &mut Report,
-) -> Option<Result<Rate, QuotaError>> {
-    let (units, period) = fields.need(name, "1 per 10s")?.rate(name, report)?;
-    Some(Rate::new(units, period))
+/// Reads a share of the limit.
+fn percent(node: &Node, report: &mut Report) -> Option<u8> {
+    let given = node.scalar().unwrap_or_default();
+    let digits = given.strip_suffix('%').filter(|digits| !digits.starts_with('0'));
+    let number = digits.and_then(|digits| digits.parse::<u8>().ok());
+    if let Some(percent) = number.filter(|percent| (1..=100).contains(percent)) {
+        return Some(percent);
+    }
+    let remedy = match (given.parse::<f64>(), given.trim_end_matches(['%', ' ']).parse::<u8>()) {
+        (_, Ok(percent @ 1..=100)) => format!("did you mean {percent}%?"),
+        (Ok(share), _) if share > 0.0 && share < 1.0 => format!("did you mean {:.0}%?", share * 100.0),
+        _ => "write a whole share from 1% to 100%".to_owned(),
+    };
+    let message = match node.scalar() {
+        Some(given) => format!("alert_at \"{given}\" is not a share"),
+        None => format!("alert_at has to be a share, and this is {}", node.kind()),
+    };
+    report.add(node.place, message, remedy);
+    None
+}
+
+/// Reads former names of a limit, the latest first. A plain name is one of its rule's; `rule/limit` one of another
+/// rule's, in a team's file of the team's, unless it begins with a slash or names a team.
+fn was(node: &Node, rule: &str, team: Option<&str>, report: &mut Report) -> Vec<String> {
+    let mut names = Vec::new();
+    for item in one_or_more(node) {
+        let Some(text) = item.text("was", report) else { continue };
+        let name = match (text.strip_prefix('/'), team, text.matches('/').count()) {
+            (Some(outer), Some(_), _) => outer.to_owned(),
+            (_, _, 0) => format!("{rule}/{text}"),
+            (_, Some(team), 1) => format!("{team}/{text}"),
+            _ => text.to_owned(),
+        };
+        let parts = name.split('/').count();
+        if !(2..=3).contains(&parts) || !name.split('/').all(is_name) {
+            let message = format!("was \"{text}\" is not the name of a limit");
+            report.add(item.place, message, "write `was: old-name`, or `was: rule/old-name`");
+            continue;
+        }
+        if names.contains(&name) {
+            report.add(item.place, format!("was names {name} twice"), "remove one");
+            continue;
+        }
+        names.push(name);
+    }
+    names
 }

@@ -3,7 +3,10 @@
 //! A part that is wrong is reported and left out, and reading goes on, so that one look shows everything. Rules
 //! between parts (two faces on one address, two queues on one request) are asked of what could be read.
 
+mod algorithms;
 mod answers;
+mod costs;
+mod counts;
 mod faces;
 mod include;
 mod keys;
@@ -12,9 +15,14 @@ mod matches;
 mod names;
 mod outside;
 mod overlap;
+mod overrides;
+mod plans;
+mod proxies;
 mod refuse;
 mod rules;
+mod terms;
 mod trusted;
+mod values;
 mod variables;
 
 use tidegate_algorithms::Span;
@@ -25,7 +33,7 @@ use crate::policy::{Code, EncodedSlash, Mode, Policy, StoreChoice};
 use crate::rule::Rule;
 
 /// Words of the language's first level that this version does not know yet.
-const LATER: [&str; 2] = ["envoy", "costs"];
+const LATER: [&str; 1] = ["envoy"];
 
 pub(crate) const MODES: [(Mode, &str); 2] = [(Mode::Enforce, "enforce"), (Mode::Shadow, "shadow")];
 
@@ -83,7 +91,11 @@ struct Limiting {
 fn limiting(top: &mut Fields<'_>, mode: Mode, reading: Reading<'_>, report: &mut Report) -> Limiting {
     let mut codes = top.get("codes").map(|node| codes(node, report)).unwrap_or_default();
     let keys = keys::Table::read(top.get("keys"), reading, report);
-    let context = rules::Context { keys: &keys, codes: &codes, mode, team: None };
+    let nobody_trusted = trusted::is_nobody(top);
+    let sources = proxies::Sources { keys: &keys, nobody_trusted };
+    let costs = costs::Table::read(top.get("costs"), sources, report);
+    let context =
+        rules::Context { keys: &keys, costs: &costs, nobody_trusted, codes: &codes, mode, team: None };
     let (mut rules, fallback) = rules::read(top, &context, report);
     if let Some(node) = top.get("include") {
         let outer = include::Outer { surroundings: reading.surroundings, context: &context, rules: &rules };

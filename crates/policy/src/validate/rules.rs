@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use tidegate_algorithms::Quota;
 
 use super::limits::{self, Placed};
-use super::{MODES, keys, matches, names, overlap, refuse};
+use super::proxies::Sources;
+use super::{MODES, costs, keys, matches, names, overlap, refuse};
 use crate::file::{Fields, Node, Report, Value, is_name, list};
 use crate::key::Part;
 use crate::policy::{Code, Mode};
@@ -17,6 +18,9 @@ pub(super) const FALLBACK: &str = "fallback";
 /// What rules are read with.
 pub(super) struct Context<'a> {
     pub(super) keys: &'a keys::Table<'a>,
+    pub(super) costs: &'a costs::Table,
+    /// Whether the file trusts no peer.
+    pub(super) nobody_trusted: bool,
     pub(super) codes: &'a [Code],
     /// The file's mode.
     pub(super) mode: Mode,
@@ -25,6 +29,11 @@ pub(super) struct Context<'a> {
 }
 
 impl Context<'_> {
+    /// Returns what costs and plans are read with.
+    pub(super) fn sources(&self) -> Sources<'_> {
+        Sources { keys: self.keys, nobody_trusted: self.nobody_trusted }
+    }
+
     /// Returns a name as it is known over all files.
     fn full(&self, name: &str) -> String {
         self.team.map_or_else(|| name.to_owned(), |team| format!("{team}/{name}"))
@@ -246,7 +255,7 @@ fn read_limits(fields: &mut Fields<'_>, placed: &mut PlacedRule, context: &Conte
     }
     check_limit_names(items, &rule.name, report);
     for item in items {
-        let read: Option<Placed> = limits::read(item, &rule.name, rule.mode, context.keys, report);
+        let read: Option<Placed> = limits::read(item, (&rule.name, rule.mode), context, report);
         if let Some(Placed { mut limit, place, key_place }) = read {
             names::inherit(&mut limit, &rule.name, was);
             rule.limits.push(limit);
@@ -256,9 +265,8 @@ fn read_limits(fields: &mut Fields<'_>, placed: &mut PlacedRule, context: &Conte
 }
 
 fn missing_key(fields: &mut Fields<'_>, class: Class, report: &mut Report) -> OnMissingKey {
-    const WORDS: [(OnMissingKey, &str); 3] =
-        [(OnMissingKey::Refuse, "refuse"), (OnMissingKey::Skip, "skip"), (OnMissingKey::Shared, "shared")];
-    let said = fields.get("on_missing_key").and_then(|node| node.choice("on_missing_key", &WORDS, report));
+    let said =
+        fields.get("on_missing_key").and_then(|node| node.choice("on_missing_key", &limits::MISSING, report));
     said.unwrap_or(if class.is_guarded() { OnMissingKey::Refuse } else { OnMissingKey::Skip })
 }
 
@@ -346,7 +354,7 @@ fn check_queues(rules: &[PlacedRule], report: &mut Report) {
     let mut queues: Vec<(&Rule, &str, Place)> = Vec::new();
     for placed in rules {
         for (limit, (place, _)) in placed.rule.limits.iter().zip(&placed.limits) {
-            if !matches!(limit.terms.quota, Quota::LeakyBucket(_)) {
+            if !limit.variants().any(|(_, terms)| matches!(terms.quota, Quota::LeakyBucket(_))) {
                 continue;
             }
             let meets = |(rule, _, _): &&(&Rule, &str, Place)| {

@@ -1,0 +1,110 @@
+//! Plans: terms that differ by what a trusted proxy, a token or a table says of the caller.
+
+use super::proxies::{self, Sources};
+use super::{entries, terms, values};
+use crate::file::{Entry, Fields, Node, Report, Value, nearest};
+use crate::plan::{Plan, PlanBy, Plans};
+
+/// What a plan can be told by.
+const SOURCES: [&str; 2] = ["header", "by"];
+
+/// Reads `plan` and `plans` of a limit that has at least one of them.
+pub(super) fn read(fields: &mut Fields<'_>, sources: Sources<'_>, report: &mut Report) -> Option<Plans> {
+    let (chooser, plans) = (fields.get("plan"), fields.get("plans"));
+    if chooser.is_none() {
+        let remedy =
+            "write `plan: { header: x-plan, from: trusted_proxies, default: … }`, or `{ by: … }` for a table";
+        fields.lack(&["plan"], "the limit has plans, and nothing says who is on which", remedy);
+    }
+    if plans.is_none() {
+        let remedy = "write `plans:` and under it each plan's name with `says` and an algorithm";
+        fields.lack(&["plans"], "the limit has a plan to choose, and no plans", remedy);
+    }
+    let entries = plans.map(|node| entries(node, "plans", report)).unwrap_or_default();
+    if let (Some(node), true) = (plans.filter(|node| matches!(node.value, Value::Map(_))), entries.is_empty())
+    {
+        report.add(node.place, "plans is empty", "write at least the default plan");
+    }
+    let list: Vec<Option<Plan>> = entries.iter().map(|entry| plan(entry, report)).collect();
+    let names: Vec<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
+    let (default, by) = choice(chooser?, &names, sources, report)?;
+    let list: Option<Vec<Plan>> = list.into_iter().collect();
+    Some(Plans { default, list: list.filter(|list| !list.is_empty())?, by })
+}
+
+fn plan(entry: &Entry, report: &mut Report) -> Option<Plan> {
+    let what = format!("the plan {}", entry.key);
+    let mut fields = Fields::open(&entry.value, &what, report)?;
+    let terms = terms::read(&mut fields, &what, report);
+    fields.finish(&[], report);
+    Some(Plan { name: entry.key.clone(), terms: terms? })
+}
+
+/// Reads what tells the plan, and the default's index among the plans.
+fn choice(node: &Node, plans: &[&str], sources: Sources<'_>, report: &mut Report) -> Option<(usize, PlanBy)> {
+    let mut fields = Fields::open(node, "plan", report)?;
+    let default = fields.need("default", plans.first().unwrap_or(&"free"));
+    let default = default.and_then(|node| index(node, plans, report));
+    let mut found: Vec<(&'static str, &Entry)> =
+        SOURCES.into_iter().filter_map(|source| fields.entry(source).map(|entry| (source, entry))).collect();
+    found.sort_by_key(|(_, entry)| entry.place);
+    if let [_, (second, entry), ..] = found.as_slice() {
+        let message = format!("a plan is told in one way, and {second} is a second one");
+        report.add(entry.place, message, "keep one");
+    }
+    let by = match found.first() {
+        None => {
+            let remedy = "write `header: x-plan` with `from: trusted_proxies`, or `by` and the name of a key";
+            fields.lack(&SOURCES, "plan does not say who is on which", remedy);
+            None
+        }
+        Some(("header", _)) => proxies::header(&mut fields, "the plan", sources, report).map(PlanBy::Header),
+        Some((_, entry)) => table(&mut fields, &entry.value, plans, (sources, report)),
+    };
+    fields.finish(&["jwt"], report);
+    Some((default?, by?))
+}
+
+/// Reads the plan of some values of a key.
+fn table(
+    fields: &mut Fields<'_>,
+    by: &Node,
+    plans: &[&str],
+    (sources, report): (Sources<'_>, &mut Report),
+) -> Option<PlanBy> {
+    let part = sources.keys.named(by, report);
+    let node = fields.need("values", "{ \"sha256:…\": premium }")?;
+    let Value::Map(entries) = &node.value else {
+        let message = format!("values has to be a mapping, and this is {}", node.kind());
+        report.add(
+            node.place,
+            message,
+            "write values of the key and the plan of each, `\"sha256:…\": premium`",
+        );
+        return None;
+    };
+    let mut reading = part.and_then(|part| values::Reading::of(part, by.place, report));
+    for entry in entries {
+        let value = entry.key_text("the value", report);
+        let plan = index(&entry.value, plans, report);
+        if let (Some(reading), Some(value), Some(plan)) = (&mut reading, value, plan) {
+            reading.put(value, plan, entry.place, report);
+        }
+    }
+    Some(PlanBy::Table(part?.clone(), reading?.finish()))
+}
+
+/// Reads the name of one of the plans.
+fn index(node: &Node, plans: &[&str], report: &mut Report) -> Option<usize> {
+    let name = node.text("a plan", report)?;
+    let found = plans.iter().position(|plan| *plan == name);
+    // Where there are no plans, that is what there is to say.
+    if found.is_none() && !plans.is_empty() {
+        let remedy = match nearest(name, plans.iter().copied()) {
+            Some(near) => format!("did you mean \"{near}\"?"),
+            None => format!("it is one of {}, or one more under `plans`", plans.join(", ")),
+        };
+        report.add(node.place, format!("the plan \"{name}\" is not among the limit's plans"), remedy);
+    }
+    found
+}

@@ -1,0 +1,33 @@
+//! What a limit says and allows: for everybody, for a plan, for one key.
+
+use super::algorithms::{self, ALGORITHMS};
+use crate::file::{Fields, Report};
+use crate::limit::Terms;
+
+/// Reads the words and the algorithm of `what`, a limit, a plan or an override.
+pub(super) fn read(fields: &mut Fields<'_>, what: &str, report: &mut Report) -> Option<Terms> {
+    let says =
+        fields.need("says", "\"Ten a minute, per client.\"").and_then(|node| node.text("says", report));
+    let remark = note(fields, report);
+    let quota = algorithms::read(fields, what, report);
+    let (quota, numbers) = quota?;
+    Some(Terms { says: says?.to_owned(), note: remark, quota, numbers })
+}
+
+/// Reads the note.
+pub(super) fn note(fields: &mut Fields<'_>, report: &mut Report) -> Option<String> {
+    fields.get("note").and_then(|node| node.text("note", report)).map(str::to_owned)
+}
+
+/// Refuses words and algorithms of a limit whose plans have them.
+pub(super) fn refuse_own(fields: &mut Fields<'_>, report: &mut Report) {
+    for member in ["says"].into_iter().chain(ALGORITHMS) {
+        if let Some(entry) = fields.entry(member) {
+            report.add(
+                entry.place,
+                format!("the limit has plans, and `{member}` beside them"),
+                "move it into a plan: each plan has its own",
+            );
+        }
+    }
+}
