@@ -64,9 +64,9 @@ fn count(count: usize, what: &str) -> String {
 /// Returns a limit's algorithm and its numbers, as the policy file writes them.
 fn numbers(limit: &Limit) -> String {
     let algorithm = limit.terms.quota.algorithm();
-    let cost = match limit.cost {
+    let cost = match &limit.cost {
         Cost::Units(1) => String::new(),
-        Cost::Units(units) => format!(", cost {units}"),
+        cost => format!(", cost {cost}"),
     };
     let unit = limit.unit.as_ref().map(|unit| format!(", in {unit}")).unwrap_or_default();
     let shadow = if limit.mode == Mode::Shadow { " (shadow)" } else { "" };
