@@ -1,0 +1,106 @@
+//! The names of a test file against the policy it is about.
+
+use super::{Expectation, Named, Suite};
+use crate::file::{Report, nearest};
+use crate::limit::{Limit, Whose};
+use crate::policy::Policy;
+use crate::rule::Rule;
+
+/// The names a policy has.
+struct Names<'p> {
+    rules: Vec<&'p str>,
+    limits: Vec<&'p Limit>,
+    /// The keys that limits read, under the names that ready-made ones go by.
+    sources: Vec<&'p str>,
+    /// The parts of keys.
+    parts: Vec<&'p str>,
+}
+
+/// Reports every name that the policy does not have.
+pub(super) fn check(suite: &Suite, policy: &Policy, report: &mut Report) {
+    let names = Names::of(policy);
+    for step in suite.cases.iter().flat_map(|case| &case.steps) {
+        for (_, expectation) in step.expect.list.iter().chain(&step.after.list) {
+            names.check(expectation, report);
+        }
+        for key in &step.request.named_keys {
+            known(key, "key that is read", &names.sources, report);
+        }
+    }
+}
+
+impl<'p> Names<'p> {
+    fn of(policy: &'p Policy) -> Self {
+        let rules: Vec<&Rule> = policy.rules.iter().chain(&policy.fallback).collect();
+        let limits: Vec<&Limit> = rules.iter().flat_map(|rule| &rule.limits).collect();
+        Self {
+            rules: rules.iter().map(|rule| rule.name.as_str()).collect(),
+            sources: limits.iter().flat_map(|limit| limit.key.sources()).collect(),
+            parts: limits.iter().flat_map(|limit| limit.key.names()).collect(),
+            limits,
+        }
+    }
+
+    fn check(&self, expectation: &Expectation, report: &mut Report) {
+        let limits: Vec<_> = self.limits.iter().map(|limit| limit.name.as_str()).collect();
+        let mut limit = |named: &Named| known(named, "limit", &limits, report);
+        match expectation {
+            Expectation::Limit(named) => named.iter().for_each(limit),
+            Expectation::RefusedBy(list) | Expectation::WouldRefuse(list) | Expectation::Skipped(list) => {
+                list.iter().for_each(limit);
+            }
+            Expectation::Remaining(list) | Expectation::Cost(list) => {
+                list.iter().for_each(|(named, _)| limit(named))
+            }
+            Expectation::Plan(list) => {
+                list.iter().for_each(|(named, _)| limit(named));
+                list.iter().for_each(|(named, plan)| self.plan(named, plan.as_deref(), report));
+            }
+            Expectation::Matches(list) => {
+                list.iter().for_each(|named| known(named, "rule", &self.rules, report));
+            }
+            Expectation::Keys(list) => {
+                list.iter().for_each(|(named, _)| known(named, "key", &self.parts, report));
+            }
+            Expectation::Admitted(_)
+            | Expectation::Allowed(_)
+            | Expectation::Status(_)
+            | Expectation::Says(_)
+            | Expectation::RetryAfter(_)
+            | Expectation::Delay(_)
+            | Expectation::Because(_) => {}
+        }
+    }
+
+    fn plan(&self, of: &Named, plan: Option<&str>, report: &mut Report) {
+        let Some(limit) = self.limits.iter().find(|limit| limit.name == of.name) else { return };
+        let Some(plan) = plan else { return };
+        let names: Vec<_> = limit
+            .variants()
+            .filter_map(|(whose, _)| match whose {
+                Whose::Everybody => None,
+                Whose::Plan(name) | Whose::Key(name) => Some(name),
+            })
+            .collect();
+        let named = Named { name: plan.to_owned(), place: of.place };
+        known(&named, &format!("plan or override of {}", of.name), &names, report);
+    }
+}
+
+/// Reports a name that is not among those of the policy.
+fn known(named: &Named, what: &str, names: &[&str], report: &mut Report) {
+    if names.contains(&named.name.as_str()) {
+        return;
+    }
+    let remedy = match nearest(&named.name, names.iter().copied()) {
+        Some(name) => format!("did you mean \"{name}\"?"),
+        None if names.is_empty() => "there is none".to_owned(),
+        None => {
+            let mut names = names.to_vec();
+            names.sort_unstable();
+            names.dedup();
+            format!("there are {}", names.join(", "))
+        }
+    };
+    report.add(named.place, format!("the policy has no {what} \"{}\"", named.name), remedy);
+}
