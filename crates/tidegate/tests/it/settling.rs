@@ -203,7 +203,11 @@ async fn a_settlement_is_one_call_of_the_store_and_none_without_a_success() {
     assert!(limiter.settle_at(unlucky.succeeded(), Some(after_ms(2))).await.is_err());
     store.heal();
     for limit in ["a", "b"] {
-        assert_eq!(left(&limiter, limit, 3).await, 7, "{limit}: the wrong one and the one nobody could give back");
+        assert_eq!(
+            left(&limiter, limit, 3).await,
+            7,
+            "{limit}: the wrong one and the one nobody could give back"
+        );
     }
 }
 

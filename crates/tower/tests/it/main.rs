@@ -5,4 +5,5 @@ mod bodies;
 mod fields;
 mod holding;
 mod refusals;
+mod settling;
 mod world;

@@ -2,21 +2,27 @@
 
 use std::convert::Infallible;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
 use http_body::Body;
 use http_body_util::{BodyExt, Full};
-use tidegate::{Limiter, policy_file};
+use tidegate::{Limiter, MemoryOptions, MemoryStore, Store, policy_file};
 use tidegate_tower::{LimitLayer, PeerAddr, ReplayedBody, ResolvedClient};
 use tower::{Layer, Service, ServiceExt, service_fn};
 
 /// A limiter by a policy that listens nowhere in particular.
 pub(crate) fn by(policy: &str) -> Limiter {
+    by_on(Arc::new(MemoryStore::new(MemoryOptions::default()).unwrap()), policy)
+}
+
+/// The same on a store of the test's.
+pub(crate) fn by_on(store: Arc<dyn Store>, policy: &str) -> Limiter {
     let text =
         format!("tidegate: 1\ngateway: {{ listen: 127.0.0.1:0, upstream: http://127.0.0.1:1 }}\n{policy}");
     let policy = policy_file::parse("test.yaml", &text).unwrap_or_else(|problems| panic!("{problems}"));
-    Limiter::from_policy(policy).unwrap()
+    Limiter::from_policy_with(policy, store).unwrap()
 }
 
 /// A rule with one limit on everybody; `more` goes into the rule.
