@@ -55,6 +55,14 @@ impl<'n> Fields<'n> {
         self.entries.iter().find(|entry| entry.key == key)
     }
 
+    /// Returns those of some members that are there, in the order of the file.
+    pub(crate) fn among(&mut self, keys: &[&'static str]) -> Vec<(&'static str, &'n Entry)> {
+        let mut found: Vec<(&'static str, &Entry)> =
+            keys.iter().filter_map(|key| self.entry(key).map(|entry| (*key, entry))).collect();
+        found.sort_by_key(|(_, entry)| entry.place);
+        found
+    }
+
     /// Returns a member that has no place here, so that nothing else is said of it.
     pub(crate) fn take(&mut self, key: &'static str) -> Option<&'n Entry> {
         if self.has(key) { self.entry(key) } else { None }

@@ -4,7 +4,7 @@
 
 use tidegate_algorithms::{Anchor, Calendar, Quota, QuotaError, Rate, Span};
 
-use crate::file::{Entry, Fields, Node, Report};
+use crate::file::{Fields, Node, Report};
 
 pub(super) const ALGORITHMS: [&str; 6] =
     ["fixed_window", "sliding_log", "sliding_counter", "token_bucket", "leaky_bucket", "lockout"];
@@ -13,18 +13,10 @@ const CALENDAR: &str = "calendar";
 const CALENDARS: [(Calendar, &str); 3] =
     [(Calendar::Day, "day"), (Calendar::Week, "week"), (Calendar::Month, "month")];
 
-/// Returns the algorithms that are there, in the order of the file.
-pub(super) fn found<'n>(fields: &mut Fields<'n>) -> Vec<(&'static str, &'n Entry)> {
-    let mut found: Vec<(&'static str, &Entry)> =
-        ALGORITHMS.into_iter().filter_map(|name| fields.entry(name).map(|entry| (name, entry))).collect();
-    found.sort_by_key(|(_, entry)| entry.place);
-    found
-}
-
 /// Reads the algorithm of `what`: its quota, and its numbers as written. A second one is read as well, for what is
 /// wrong in it.
 pub(super) fn read(fields: &mut Fields<'_>, what: &str, report: &mut Report) -> Option<(Quota, String)> {
-    let found = found(fields);
+    let found = fields.among(&ALGORITHMS);
     let mut read: Vec<_> = found.iter().map(|(name, entry)| algorithm(name, &entry.value, report)).collect();
     match found.as_slice() {
         [] => {

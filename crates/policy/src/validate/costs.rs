@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::proxies::{self, Sources};
-use super::{entries, values};
+use super::{entries, keys, proxies, values};
 use crate::cost::{Cost, CostHeader, CostItems, CostTable, MAX_COST};
 use crate::file::{Entry, Fields, Node, Report, Value, nearest};
 use crate::key::{Part, Pointer};
@@ -20,17 +19,17 @@ pub(super) struct Table {
 
 impl Table {
     /// Reads the costs of the policy file itself.
-    pub(super) fn read(node: Option<&Node>, sources: Sources<'_>, report: &mut Report) -> Self {
-        Self { costs: BTreeMap::new() }.within(node, sources, report)
+    pub(super) fn read(node: Option<&Node>, keys: &keys::Table<'_>, report: &mut Report) -> Self {
+        Self { costs: BTreeMap::new() }.within(node, keys, report)
     }
 
     /// Reads the costs of a file that another one includes, which knows the other's costs as well and may not declare
     /// them anew.
-    pub(super) fn within(&self, node: Option<&Node>, sources: Sources<'_>, report: &mut Report) -> Self {
+    pub(super) fn within(&self, node: Option<&Node>, keys: &keys::Table<'_>, report: &mut Report) -> Self {
         let entries = node.map(|node| entries(node, "costs", report)).unwrap_or_default();
         let mut costs = self.costs.clone();
         for entry in entries {
-            let cost = Self::declared(entry, sources, report);
+            let cost = Self::declared(entry, keys, report);
             costs.insert(entry.key.clone(), cost);
             if self.costs.contains_key(&entry.key) {
                 let message = format!("the cost {} is declared in the including file already", entry.key);
@@ -40,7 +39,7 @@ impl Table {
         Self { costs }
     }
 
-    fn declared(entry: &Entry, sources: Sources<'_>, report: &mut Report) -> Option<Cost> {
+    fn declared(entry: &Entry, keys: &keys::Table<'_>, report: &mut Report) -> Option<Cost> {
         // A name that is also a number could not be told from one.
         if entry.key.bytes().all(|byte| byte.is_ascii_digit()) {
             report.add(
@@ -52,15 +51,15 @@ impl Table {
         }
         let name = &entry.key;
         if matches!(entry.value.value, Value::Map(_)) {
-            return mapping(Some(name), &entry.value, sources, report);
+            return mapping(Some(name), &entry.value, keys, report);
         }
         units(&entry.value, &format!("the cost {name}"), 1, report).map(Cost::Units)
     }
 
     /// Reads the cost of a limit: a number, a name, or a mapping.
-    pub(super) fn cost(&self, node: &Node, sources: Sources<'_>, report: &mut Report) -> Option<Cost> {
+    pub(super) fn cost(&self, node: &Node, keys: &keys::Table<'_>, report: &mut Report) -> Option<Cost> {
         if matches!(node.value, Value::Map(_)) {
-            return mapping(None, node, sources, report);
+            return mapping(None, node, keys, report);
         }
         let word =
             |text: &&str| text.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_');
@@ -85,12 +84,10 @@ fn units(node: &Node, what: &str, least: u64, report: &mut Report) -> Option<u32
     u32::try_from(units).ok()
 }
 
-fn mapping(name: Option<&str>, node: &Node, sources: Sources<'_>, report: &mut Report) -> Option<Cost> {
+fn mapping(name: Option<&str>, node: &Node, keys: &keys::Table<'_>, report: &mut Report) -> Option<Cost> {
     let what = name.map_or_else(|| "the cost".to_owned(), |name| format!("the cost {name}"));
     let mut fields = Fields::open(node, &what, report)?;
-    let mut found: Vec<(&'static str, &Entry)> =
-        SOURCES.into_iter().filter_map(|source| fields.entry(source).map(|entry| (source, entry))).collect();
-    found.sort_by_key(|(_, entry)| entry.place);
+    let found = fields.among(&SOURCES);
     if let [_, (second, entry), ..] = found.as_slice() {
         report.add(
             entry.place,
@@ -104,7 +101,7 @@ fn mapping(name: Option<&str>, node: &Node, sources: Sources<'_>, report: &mut R
             fields.lack(&SOURCES, format!("{what} does not say where it is read"), remedy);
             None
         }
-        Some(("by", entry)) => match (name, sources.keys.named(&entry.value, report)) {
+        Some(("by", entry)) => match (name, keys.named(&entry.value, report)) {
             (Some(name), part) => table(&mut fields, name, (part, &entry.value), report),
             (None, _) => {
                 let remedy = "declare it under `costs` and write its name here";
@@ -112,7 +109,7 @@ fn mapping(name: Option<&str>, node: &Node, sources: Sources<'_>, report: &mut R
                 None
             }
         },
-        Some(("header", _)) => header(&mut fields, &what, sources, report).map(Cost::Header),
+        Some(("header", _)) => header(&mut fields, &what, report).map(Cost::Header),
         Some((_, entry)) => items(&entry.value, report).map(Cost::Items),
     };
     // A table without a name was told what it needs; what stands in it is right there.
@@ -159,14 +156,9 @@ fn table(
     })))
 }
 
-fn header(
-    fields: &mut Fields<'_>,
-    what: &str,
-    sources: Sources<'_>,
-    report: &mut Report,
-) -> Option<CostHeader> {
+fn header(fields: &mut Fields<'_>, what: &str, report: &mut Report) -> Option<CostHeader> {
     let default = fields.get("default").map_or(Some(1), |node| units(node, "default", 1, report));
-    let part = proxies::header(fields, what, sources, report);
+    let part = proxies::header(fields, what, report);
     Some(CostHeader { part: part?, default: default? })
 }
 

@@ -6,7 +6,6 @@
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-use super::proxies::Sources;
 use super::rules::{self, Context, PlacedRule};
 use super::{entries, matches, overlap, variables, version};
 use crate::file::{self, Entry, Fields, Node, Report, Value};
@@ -159,13 +158,10 @@ impl<'n> Team<'n> {
         let keys = outer.context.keys.within(fields.get("keys"), report);
         let own = self.codes(fields.get("codes"), outer.context.codes, report);
         let codes = [outer.context.codes, &own].concat();
-        let nobody_trusted = outer.context.nobody_trusted;
-        let sources = Sources { keys: &keys, nobody_trusted };
-        let costs = outer.context.costs.within(fields.get("costs"), sources, report);
+        let costs = outer.context.costs.within(fields.get("costs"), &keys, report);
         let context = Context {
             keys: &keys,
             costs: &costs,
-            nobody_trusted,
             codes: &codes,
             mode: outer.context.mode,
             team: Some(self.name),

@@ -38,7 +38,7 @@ pub(super) fn read(
     let key = key_node.and_then(|node| context.keys.key(node, report));
     let terms = terms_of(&mut fields, context, report);
     let overrides = fields.get("overrides").map(|node| overrides::read(node, key.as_ref(), report));
-    let cost = fields.get("cost").map(|node| context.costs.cost(node, context.sources(), report));
+    let cost = fields.get("cost").map(|node| context.costs.cost(node, context.keys, report));
     let count = fields.get("count").map(|node| counts::read(node, report));
     let own = fields.get("mode").and_then(|node| node.choice("mode", &MODES, report));
     let on_missing_key =
@@ -96,7 +96,7 @@ fn terms_of(
     }
     terms::refuse_own(fields, report);
     let note = terms::note(fields, report);
-    let plans = plans::read(fields, context.sources(), report)?;
+    let plans = plans::read(fields, context.keys, report)?;
     let mut terms = plans.list.get(plans.default)?.terms.clone();
     terms.note = terms.note.or(note);
     Some((terms, Some(plans)))

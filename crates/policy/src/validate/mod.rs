@@ -91,11 +91,8 @@ struct Limiting {
 fn limiting(top: &mut Fields<'_>, mode: Mode, reading: Reading<'_>, report: &mut Report) -> Limiting {
     let mut codes = top.get("codes").map(|node| codes(node, report)).unwrap_or_default();
     let keys = keys::Table::read(top.get("keys"), reading, report);
-    let nobody_trusted = trusted::is_nobody(top);
-    let sources = proxies::Sources { keys: &keys, nobody_trusted };
-    let costs = costs::Table::read(top.get("costs"), sources, report);
-    let context =
-        rules::Context { keys: &keys, costs: &costs, nobody_trusted, codes: &codes, mode, team: None };
+    let costs = costs::Table::read(top.get("costs"), &keys, report);
+    let context = rules::Context { keys: &keys, costs: &costs, codes: &codes, mode, team: None };
     let (mut rules, fallback) = rules::read(top, &context, report);
     if let Some(node) = top.get("include") {
         let outer = include::Outer { surroundings: reading.surroundings, context: &context, rules: &rules };

@@ -1,7 +1,6 @@
 //! Plans: terms that differ by what a trusted proxy, a token or a table says of the caller.
 
-use super::proxies::{self, Sources};
-use super::{entries, terms, values};
+use super::{entries, keys, proxies, terms, values};
 use crate::file::{Entry, Fields, Node, Report, Value, nearest};
 use crate::plan::{Plan, PlanBy, Plans};
 
@@ -9,7 +8,7 @@ use crate::plan::{Plan, PlanBy, Plans};
 const SOURCES: [&str; 2] = ["header", "by"];
 
 /// Reads `plan` and `plans` of a limit that has at least one of them.
-pub(super) fn read(fields: &mut Fields<'_>, sources: Sources<'_>, report: &mut Report) -> Option<Plans> {
+pub(super) fn read(fields: &mut Fields<'_>, keys: &keys::Table<'_>, report: &mut Report) -> Option<Plans> {
     let (chooser, plans) = (fields.get("plan"), fields.get("plans"));
     if chooser.is_none() {
         let remedy =
@@ -27,7 +26,7 @@ pub(super) fn read(fields: &mut Fields<'_>, sources: Sources<'_>, report: &mut R
     }
     let list: Vec<Option<Plan>> = entries.iter().map(|entry| plan(entry, report)).collect();
     let names: Vec<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
-    let (default, by) = choice(chooser?, &names, sources, report)?;
+    let (default, by) = choice(chooser?, &names, keys, report)?;
     let list: Option<Vec<Plan>> = list.into_iter().collect();
     Some(Plans { default, list: list.filter(|list| !list.is_empty())?, by })
 }
@@ -41,13 +40,16 @@ fn plan(entry: &Entry, report: &mut Report) -> Option<Plan> {
 }
 
 /// Reads what tells the plan, and the default's index among the plans.
-fn choice(node: &Node, plans: &[&str], sources: Sources<'_>, report: &mut Report) -> Option<(usize, PlanBy)> {
+fn choice(
+    node: &Node,
+    plans: &[&str],
+    keys: &keys::Table<'_>,
+    report: &mut Report,
+) -> Option<(usize, PlanBy)> {
     let mut fields = Fields::open(node, "plan", report)?;
     let default = fields.need("default", plans.first().unwrap_or(&"free"));
     let default = default.and_then(|node| index(node, plans, report));
-    let mut found: Vec<(&'static str, &Entry)> =
-        SOURCES.into_iter().filter_map(|source| fields.entry(source).map(|entry| (source, entry))).collect();
-    found.sort_by_key(|(_, entry)| entry.place);
+    let found = fields.among(&SOURCES);
     if let [_, (second, entry), ..] = found.as_slice() {
         let message = format!("a plan is told in one way, and {second} is a second one");
         report.add(entry.place, message, "keep one");
@@ -58,8 +60,8 @@ fn choice(node: &Node, plans: &[&str], sources: Sources<'_>, report: &mut Report
             fields.lack(&SOURCES, "plan does not say who is on which", remedy);
             None
         }
-        Some(("header", _)) => proxies::header(&mut fields, "the plan", sources, report).map(PlanBy::Header),
-        Some((_, entry)) => table(&mut fields, &entry.value, plans, (sources, report)),
+        Some(("header", _)) => proxies::header(&mut fields, "the plan", report).map(PlanBy::Header),
+        Some((_, entry)) => table(&mut fields, &entry.value, plans, keys, report),
     };
     fields.finish(&["jwt"], report);
     Some((default?, by?))
@@ -70,9 +72,10 @@ fn table(
     fields: &mut Fields<'_>,
     by: &Node,
     plans: &[&str],
-    (sources, report): (Sources<'_>, &mut Report),
+    keys: &keys::Table<'_>,
+    report: &mut Report,
 ) -> Option<PlanBy> {
-    let part = sources.keys.named(by, report);
+    let part = keys.named(by, report);
     let node = fields.need("values", "{ \"sha256:…\": premium }")?;
     let Value::Map(entries) = &node.value else {
         let message = format!("values has to be a mapping, and this is {}", node.kind());

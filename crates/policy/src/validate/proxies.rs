@@ -2,27 +2,13 @@
 
 use http::HeaderName;
 
-use super::keys;
 use crate::file::{Fields, Node, Report};
 use crate::key::{Origin, Part, Source, SourceKind};
 
 const TRUSTED: &str = "trusted_proxies";
 
-/// What costs, plans and limits are read with.
-#[derive(Clone, Copy)]
-pub(super) struct Sources<'a> {
-    pub(super) keys: &'a keys::Table<'a>,
-    /// Whether the file trusts no peer, so that a header from trusted proxies would never be read.
-    pub(super) nobody_trusted: bool,
-}
-
 /// Reads `header` and `from` of `what`: a field that is read when a trusted peer sends it.
-pub(super) fn header(
-    fields: &mut Fields<'_>,
-    what: &str,
-    sources: Sources<'_>,
-    report: &mut Report,
-) -> Option<Part> {
+pub(super) fn header(fields: &mut Fields<'_>, what: &str, report: &mut Report) -> Option<Part> {
     let node = fields.get("header")?;
     let name = header_name(node, report);
     match fields.get("from") {
@@ -33,10 +19,6 @@ pub(super) fn header(
         }
         Some(from) => {
             from.choice("from", &[((), TRUSTED)], report)?;
-            if sources.nobody_trusted {
-                let message = format!("{what} comes from {TRUSTED}, and the file trusts nobody");
-                report.add(from.place, message, format!("list your proxies in {TRUSTED}"));
-            }
         }
     }
     let name = name?;

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use tidegate_algorithms::Quota;
 
 use super::limits::{self, Placed};
-use super::proxies::Sources;
 use super::{MODES, costs, keys, matches, names, overlap, refuse};
 use crate::file::{Fields, Node, Report, Value, is_name, list};
 use crate::key::Part;
@@ -19,8 +18,6 @@ pub(super) const FALLBACK: &str = "fallback";
 pub(super) struct Context<'a> {
     pub(super) keys: &'a keys::Table<'a>,
     pub(super) costs: &'a costs::Table,
-    /// Whether the file trusts no peer.
-    pub(super) nobody_trusted: bool,
     pub(super) codes: &'a [Code],
     /// The file's mode.
     pub(super) mode: Mode,
@@ -29,11 +26,6 @@ pub(super) struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// Returns what costs and plans are read with.
-    pub(super) fn sources(&self) -> Sources<'_> {
-        Sources { keys: self.keys, nobody_trusted: self.nobody_trusted }
-    }
-
     /// Returns a name as it is known over all files.
     fn full(&self, name: &str) -> String {
         self.team.map_or_else(|| name.to_owned(), |team| format!("{team}/{name}"))

@@ -19,12 +19,6 @@ pub(super) fn read(top: &mut Fields<'_>, report: &mut Report) -> TrustedProxies 
     }
 }
 
-/// Returns whether the file trusts nobody: it says nothing, or an empty list.
-pub(super) fn is_nobody(top: &mut Fields<'_>) -> bool {
-    let said = top.get("trusted_proxies");
-    said.is_none_or(|node| matches!(&node.value, Value::List(items) if items.is_empty()))
-}
-
 fn trust(node: &Node, report: &mut Report) -> Option<Trust> {
     if matches!(node.value, Value::List(_)) {
         return Some(Trust::Networks(networks(node, false, report)));
