@@ -21,25 +21,40 @@
 //! store call, `combine` (pure: from decisions to a verdict). A limit that counts failures only ([`Counts`]) has a fourth,
 //! `settle`, once it is known how the request went.
 
+mod alert;
 #[cfg(feature = "policy")]
 mod clock;
 mod combine;
+#[cfg(feature = "policy")]
+mod compile;
 mod explain;
 #[cfg(feature = "policy")]
 pub mod files;
 mod limit;
 mod limiter;
+mod observe;
 mod plan;
 #[cfg(feature = "policy")]
 mod policy;
+#[cfg(feature = "policy")]
+mod reload;
 mod settle;
 mod verdict;
+#[cfg(feature = "policy")]
+mod warnings;
+#[cfg(feature = "policy")]
+pub mod why;
 
 pub use limit::{Counts, Disclosure, Limit, OnStoreFailure, OnSuccess};
 pub use limiter::{BuildError, CheckOptions, Limiter, Snapshot, UnknownLimit};
+pub use observe::{LimitObserved, Observed, TermsObserved};
+#[cfg(feature = "policy")]
+pub use reload::{ReloadError, Reloaded};
 pub use settle::{Pending, Settled, Settlement};
-pub use tidegate_algorithms::{Anchor, Answer, Decision, Quota, QuotaError, Rate, Retry, Span, Timestamp};
+pub use tidegate_algorithms::{
+    Anchor, Answer, Calendar, Decision, Quota, QuotaError, Rate, Retry, Span, Timestamp,
+};
 #[cfg(feature = "policy")]
 pub use tidegate_policy as policy_file;
-pub use tidegate_store::{MemoryOptions, MemoryStore, Store, StoreError};
+pub use tidegate_store::{MemoryOptions, MemoryStore, Store, StoreError, Usage};
 pub use verdict::{BadKey, Denial, LimitDecision, Receipt, Ruling, Verdict};

@@ -92,6 +92,10 @@ impl Limit {
         &self.name
     }
 
+    pub(crate) fn shared_name(&self) -> Arc<str> {
+        Arc::clone(&self.name)
+    }
+
     /// Returns the limit in words; empty when nobody said them.
     pub fn words(&self) -> &str {
         &self.words

@@ -2,15 +2,16 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
 use smallvec::SmallVec;
 use tidegate_algorithms::{Span, Timestamp};
-use tidegate_store::{Give, LimitId, MemoryOptions, MemoryStore, Refund, Store, StoreError};
+use tidegate_store::{Give, LimitId, MemoryOptions, MemoryStore, Refund, Store, StoreError, Usage};
 
 use crate::combine;
 use crate::limit::Limit;
+use crate::observe::{LimitTally, Observer, TermsTally};
 use crate::plan::{Plan, Terms};
 use crate::verdict::{Receipt, Ruling, Verdict};
 
@@ -20,7 +21,7 @@ use crate::verdict::{Receipt, Ruling, Verdict};
 /// none: a request that one limit refuses has used up nothing of the others.
 #[derive(Clone)]
 pub struct Limiter {
-    in_force: Arc<ArcSwap<Inner>>,
+    pub(crate) in_force: Arc<ArcSwap<Inner>>,
 }
 
 /// The limits a limiter has at one moment: what a request began under, whatever is loaded meanwhile.
@@ -36,14 +37,50 @@ pub(crate) struct Inner {
     pub(crate) limits: Vec<Registered>,
     by_name: HashMap<Arc<str>, usize>,
     #[cfg(feature = "policy")]
-    pub(crate) policy: Option<crate::policy::Compiled>,
+    pub(crate) policy: Option<crate::compile::Compiled>,
+    pub(crate) lasting: Arc<Lasting>,
 }
 
-/// A limit with the store's handle for it.
+/// What outlives a reload.
+#[derive(Debug, Default)]
+pub(crate) struct Lasting {
+    pub(crate) observer: Observer,
+    /// The store, when it is this limiter's own.
+    pub(crate) memory: Option<Arc<MemoryStore>>,
+    /// Held while the limits are replaced, so that two who do it at once follow each other.
+    pub(crate) reloading: Mutex<()>,
+}
+
+/// A limit with the store's handle for it, and its counters.
 pub(crate) struct Registered {
     pub(crate) id: LimitId,
     /// The limit under each of its terms; one unless it has plans or overrides.
     pub(crate) variants: SmallVec<[Limit; 1]>,
+    pub(crate) tally: Arc<LimitTally>,
+    /// The counters of each of the terms.
+    pub(crate) terms: SmallVec<[Arc<TermsTally>; 1]>,
+    pub(crate) alert_at: Option<u8>,
+}
+
+/// A limit to be registered.
+pub(crate) struct Built {
+    /// The name by which the store keeps its counts.
+    pub(crate) storage_name: String,
+    /// The limit under each of its terms, with the plan these are of.
+    pub(crate) variants: SmallVec<[(Limit, Option<Arc<str>>); 1]>,
+    /// The share of the limit in percent from which its use raises an alert.
+    pub(crate) alert_at: Option<u8>,
+}
+
+impl Built {
+    fn register(self, store: &dyn Store, observer: &Observer) -> Option<Registered> {
+        let name = self.variants.first()?.0.shared_name();
+        let tally = observer.limit(&name);
+        let terms = self.variants.iter().map(|(_, plan)| tally.terms(plan.as_ref())).collect();
+        let variants = self.variants.into_iter().map(|(limit, _)| limit).collect();
+        let id = store.limit(&self.storage_name);
+        Some(Registered { id, variants, tally, terms, alert_at: self.alert_at })
+    }
 }
 
 /// How a check is made.
@@ -121,8 +158,9 @@ impl Limiter {
     /// # Errors
     /// When two limits have one name, or the system gives no randomness for the store's secret.
     pub fn in_memory(limits: impl IntoIterator<Item = Limit>) -> Result<Self, BuildError> {
-        let store = MemoryStore::new(MemoryOptions::default()).map_err(BuildError::Store)?;
-        Self::new(Arc::new(store), limits)
+        let store = Arc::new(MemoryStore::new(MemoryOptions::default()).map_err(BuildError::Store)?);
+        let lasting = Lasting { memory: Some(Arc::clone(&store)), ..Lasting::default() };
+        Ok(Self::of(Inner::new(store, Arc::new(lasting), limits.into_iter().map(plain))?))
     }
 
     /// Builds a limiter over a store.
@@ -130,15 +168,16 @@ impl Limiter {
     /// # Errors
     /// When two limits have one name.
     pub fn new(store: Arc<dyn Store>, limits: impl IntoIterator<Item = Limit>) -> Result<Self, BuildError> {
-        let limits = limits.into_iter().map(|limit| {
-            let name = limit.name().to_owned();
-            (name, SmallVec::from_iter([limit]))
-        });
-        Ok(Self::of(Inner::new(store, limits)?))
+        Ok(Self::of(Inner::new(store, Arc::default(), limits.into_iter().map(plain))?))
     }
 
     pub(crate) fn of(inner: Inner) -> Self {
         Self { in_force: Arc::new(ArcSwap::from_pointee(inner)) }
+    }
+
+    /// Returns how full the memory store is, when the limiter was built with one of its own.
+    pub fn memory_usage(&self) -> Option<Usage> {
+        self.snapshot().inner.lasting.memory.as_ref().map(|store| store.usage())
     }
 
     /// Returns the limits in force at this moment. Whoever asks several things of one request asks them of one snapshot.
@@ -248,20 +287,28 @@ impl fmt::Debug for Snapshot {
     }
 }
 
+/// Makes a limit that was built in code ready to be registered.
+fn plain(limit: Limit) -> Built {
+    let storage_name = limit.name().to_owned();
+    Built { storage_name, variants: SmallVec::from_iter([(limit, None)]), alert_at: None }
+}
+
 impl Inner {
     /// Builds the limits, each under the name by which the store keeps its counts.
     pub(crate) fn new(
         store: Arc<dyn Store>,
-        limits: impl IntoIterator<Item = (String, SmallVec<[Limit; 1]>)>,
+        lasting: Arc<Lasting>,
+        limits: impl IntoIterator<Item = Built>,
     ) -> Result<Self, BuildError> {
         let mut registered = Vec::new();
         let mut by_name = HashMap::new();
-        for (storage_name, variants) in limits {
-            let Some(limit) = variants.first() else { continue };
-            if by_name.insert(Arc::from(limit.name()), registered.len()).is_some() {
-                return Err(BuildError::Duplicate(limit.name().to_owned()));
+        for built in limits {
+            let Some(limit) = built.register(&*store, &lasting.observer) else { continue };
+            let Some(name) = limit.variants.first().map(Limit::shared_name) else { continue };
+            if by_name.insert(Arc::clone(&name), registered.len()).is_some() {
+                return Err(BuildError::Duplicate(name.to_string()));
             }
-            registered.push(Registered { id: store.limit(&storage_name), variants });
+            registered.push(limit);
         }
         Ok(Self {
             store,
@@ -269,7 +316,14 @@ impl Inner {
             by_name,
             #[cfg(feature = "policy")]
             policy: None,
+            lasting,
         })
+    }
+
+    /// Returns whether there is a limit of that name.
+    #[cfg(feature = "policy")]
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.by_name.contains_key(name)
     }
 
     /// Asks the store for a plan's decisions and combines them.
@@ -277,6 +331,11 @@ impl Inner {
         let mut verdict = self.ask(plan, options).await;
         let skipped = plan.skipped().iter().filter_map(|index| self.limits.get(*index));
         verdict.skipped.extend(skipped.filter_map(|registered| registered.variants.first()).cloned());
+        // Whoever only looks is no request.
+        if !options.peek {
+            self.lasting.observer.decisions(plan, &self.limits, &verdict);
+            self.lasting.observer.request(&verdict.ruling);
+        }
         verdict
     }
 
@@ -293,6 +352,7 @@ impl Inner {
         match answer {
             Ok(answer) => combine::decided(plan, &self.limits, answer),
             Err(error) => {
+                self.lasting.observer.store_error();
                 tracing::warn!(%error, "the store does not answer");
                 combine::store_down(plan.limits(&self.limits))
             }

@@ -31,6 +31,13 @@ pub(crate) struct Terms {
     pub(crate) cost: u32,
 }
 
+/// Which limit is asked, by its index, and which of its terms.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked {
+    pub(crate) limit: usize,
+    pub(crate) variant: usize,
+}
+
 impl Plan {
     /// Adds a limit on a key that `write` appends to the buffer, or leaves it out when `write` gives no terms.
     pub(crate) fn push<E>(
@@ -62,6 +69,16 @@ impl Plan {
     /// Returns the indices of the limits that were left out, in order.
     pub(crate) fn skipped(&self) -> &[usize] {
         &self.skipped
+    }
+
+    /// Returns which terms of which limits are asked, each with its key, in order.
+    pub(crate) fn asked(&self) -> impl Iterator<Item = (Asked, &[u8])> {
+        let mut start = 0;
+        self.items.iter().map(move |item| {
+            let key = self.keys.get(start..item.key_end).unwrap_or_default();
+            start = item.key_end;
+            (Asked { limit: item.limit, variant: item.variant }, key)
+        })
     }
 
     /// Returns what to ask the store.

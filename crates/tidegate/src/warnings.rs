@@ -1,0 +1,57 @@
+//! What is wrong around the limiter, told in the log once a cause and counted every time.
+
+use tidegate_policy::Seen;
+
+use crate::observe::{Cause, Observer};
+
+/// Warns of what makes everybody share one key.
+pub(crate) fn sharing(observer: &Observer, seen: &Seen<'_>) {
+    let Some(client) = seen.client() else { return };
+    let headers = seen.request().headers;
+    let forwarded = headers.contains_key("x-forwarded-for") || headers.contains_key(http::header::FORWARDED);
+    if forwarded
+        && !client.peer_trusted
+        && is_private(client.address)
+        && observer.is_first(Cause::UntrustedProxy)
+    {
+        tracing::warn!(
+            peer = %client.address,
+            "a private peer sends forwarding headers but is not in trusted_proxies: \
+             everybody behind it shares one key; if it is your proxy, list it"
+        );
+    }
+    if client.opaque_hop && observer.is_first(Cause::OpaqueHop) {
+        tracing::warn!(
+            client = %client.address,
+            "a trusted proxy forwards an address that cannot be read; the proxy itself is taken for the client"
+        );
+    }
+}
+/// Warns of a request without its peer's address, which a limit skips.
+pub(crate) fn no_peer(observer: &Observer, limit: &str) {
+    if observer.is_first(Cause::NoPeer) {
+        tracing::warn!(
+            limit,
+            "a request came without its peer's address, and a limit skips it for want of a key; \
+             in a tower service, put a PeerAddr into the request's extensions"
+        );
+    }
+}
+
+/// Warns of a request that names a plan which its limit does not have.
+pub(crate) fn unknown_plan(observer: &Observer, limit: &str) {
+    if observer.is_first(Cause::UnknownPlan) {
+        tracing::warn!(
+            limit,
+            "a request names a plan that this limit does not have, and is held to the default plan; add the plan, \
+             or mend whoever names it"
+        );
+    }
+}
+
+fn is_private(address: std::net::IpAddr) -> bool {
+    match address {
+        std::net::IpAddr::V4(v4) => v4.is_private() || v4.is_loopback() || v4.is_link_local(),
+        std::net::IpAddr::V6(v6) => v6.is_unique_local() || v6.is_loopback() || v6.is_unicast_link_local(),
+    }
+}
