@@ -9,6 +9,7 @@ use http::HeaderMap;
 use tidegate_algorithms::Timestamp;
 
 use crate::client::Client;
+use crate::key::Tokens;
 use crate::limit::Limit;
 use crate::matcher::{Params, Pattern};
 use crate::path::{self, Normal};
@@ -76,6 +77,7 @@ pub struct Seen<'a> {
     client: Option<Client>,
     ready: Option<&'a ReadyKeys>,
     now: Option<Timestamp>,
+    tokens: Tokens,
 }
 
 impl<'a> Seen<'a> {
@@ -144,6 +146,11 @@ impl<'a> Facts<'a> {
         self.seen.now
     }
 
+    /// Returns the tokens that were verified for this request.
+    pub(crate) fn tokens(&self) -> &'a Tokens {
+        &self.seen.tokens
+    }
+
     pub(crate) fn ready(&self, name: &str) -> Option<&'a str> {
         self.seen.ready.and_then(|ready| ready.get(name)).map(String::as_str)
     }
@@ -158,7 +165,7 @@ impl Policy {
     pub fn see<'a>(&self, request: &Request<'a>) -> Result<Seen<'a>, Ambiguous> {
         let normal = path::normalize(request.path, self.encoded_slash)?;
         let client = request.peer.map(|peer| self.trusted.client(peer, request.headers));
-        Ok(Seen { request: *request, normal, client, ready: None, now: None })
+        Ok(Seen { request: *request, normal, client, ready: None, now: None, tokens: Tokens::default() })
     }
 
     /// Reads a request at an instant; some or all of its keys may be given ready-made.

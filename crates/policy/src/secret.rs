@@ -73,7 +73,10 @@ mod tests {
     #[test]
     fn a_key_has_the_same_name_in_every_process() {
         let identities = Identities::with_secret(&[7; 32]);
-        assert_eq!(identities.identity("verify/per-account", b"\x01alice"), "hmac:900bb89f01dd05915c7caf3bbf7ce35c");
+        assert_eq!(
+            identities.identity("verify/per-account", b"\x01alice"),
+            "hmac:900bb89f01dd05915c7caf3bbf7ce35c"
+        );
         assert_eq!(
             Identities::from_file(&[[7; 32].as_slice(), b"\r\n"].concat()).unwrap().identity("a", b"b"),
             identities.identity("a", b"b")
@@ -100,7 +103,9 @@ mod tests {
     #[test]
     fn a_short_secret_is_refused_and_none_is_shown() {
         assert!(Identities::from_file(b"0123456789abcdef\n").is_ok());
-        assert!(Identities::from_file(b"0123456789abcde\r\n").is_err() && Identities::from_file(b"").is_err());
+        assert!(
+            Identities::from_file(b"0123456789abcde\r\n").is_err() && Identities::from_file(b"").is_err()
+        );
         let shown = format!("{:?}", Identities::from_file(b"correct horse battery staple").unwrap());
         assert_eq!(shown, "Identities { .. }");
     }

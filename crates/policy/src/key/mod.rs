@@ -11,6 +11,7 @@ mod body;
 mod derived;
 mod items;
 mod json;
+mod jwt;
 mod normalize;
 mod pairs;
 mod phone;
@@ -26,6 +27,7 @@ use smallvec::SmallVec;
 pub(crate) use derived::{Derived, DerivedKind};
 pub(crate) use items::items;
 pub(crate) use json::Pointer;
+pub(crate) use jwt::{Claim, KeySet, Tokens, Verifier};
 pub(crate) use normalize::{Normalizer, digest};
 pub(crate) use phone::{load as load_phone_numbers, region};
 pub use shown::KeyPart;
@@ -253,10 +255,7 @@ impl Part {
 
     /// Finds the first alternative that is there. One that needs another kind of body gives way to the next, since
     /// a form and a JSON document are rightly alternatives; only when none is there is it an error.
-    fn find_first<'a, 'p>(
-        parts: &'p [Self],
-        facts: &Facts<'a>,
-    ) -> Result<Option<Found<'a>>, Refused<'p>> {
+    fn find_first<'a, 'p>(parts: &'p [Self], facts: &Facts<'a>) -> Result<Option<Found<'a>>, Refused<'p>> {
         let mut other_body = None;
         for (index, part) in parts.iter().enumerate() {
             match part.find_or_refuse(facts) {

@@ -79,6 +79,9 @@ impl fmt::Display for Place<'_, '_> {
             SourceKind::Json(pointer) => write!(f, "JSON body {pointer}"),
             SourceKind::Form(name) => write!(f, "form field {name}"),
             SourceKind::Cookie(name) => write!(f, "cookie {name}"),
+            SourceKind::Claim(claim) => {
+                write!(f, "claim {} of the token in {}", claim.name, claim.verifier.header)
+            }
             SourceKind::Descriptor(name) => write!(f, "descriptor {name}"),
             SourceKind::Method => f.write_str("method"),
             SourceKind::Route => f.write_str("route"),

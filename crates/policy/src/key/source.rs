@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use http::HeaderName;
 use percent_encoding::percent_decode_str;
 
+use super::jwt::Claim;
 use super::normalize::Normalizer;
 use super::value::Value;
 use super::{Pointer, body, json, pairs};
@@ -38,6 +39,8 @@ pub(crate) enum SourceKind {
     Cookie(String),
     /// An entry of the descriptors that Envoy sends; it is only ever given ready-made.
     Descriptor(String),
+    /// A claim of a verified token.
+    Claim(Claim),
     /// The request's method.
     Method,
     /// The pattern of the rule that matched.
@@ -111,6 +114,7 @@ impl Source {
             SourceKind::Cookie(name) => pairs::cookie(name, request.headers),
             SourceKind::Method => Ok(Some(method(request.method))),
             SourceKind::Route => Ok(Some(Cow::Borrowed(facts.route()))),
+            SourceKind::Claim(claim) => claim.read(facts),
             SourceKind::ClientIp { .. } | SourceKind::Descriptor(_) => Ok(None),
         }
     }
@@ -134,7 +138,10 @@ fn client<'a>(
 
 /// Reads a header field that is there once. A second spelling with underscores counts as a second one: many
 /// servers hand both to a program under one name.
-fn header<'a>(name: &HeaderName, headers: &'a http::HeaderMap) -> Result<Option<Cow<'a, str>>, Unread> {
+pub(super) fn header<'a>(
+    name: &HeaderName,
+    headers: &'a http::HeaderMap,
+) -> Result<Option<Cow<'a, str>>, Unread> {
     let mut lines = headers.get_all(name).iter();
     let found = lines.next();
     if lines.next().is_some() {

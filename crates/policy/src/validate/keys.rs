@@ -1,16 +1,37 @@
 //! Keys: those the file names, those built in, and those written where they are used.
 
+mod jwt;
+
 use http::HeaderName;
 use smallvec::SmallVec;
 
 use super::entries;
 use crate::Reading;
 use crate::file::{Entry, Fields, Node, Report, Value, list, nearest, one_or_more};
-use crate::key::{Key, Normalizer, Origin, Part, Pointer, Source, SourceKind, load_phone_numbers, region};
+use crate::key::{
+    Derived, DerivedKind, Key, Normalizer, Origin, Part, Pointer, Source, SourceKind, load_phone_numbers,
+    region,
+};
+use crate::problem::Place;
 
 const BUILT_IN: [&str; 4] = ["global", "client_ip", "method", "route"];
-/// Sources that a later version reads.
-const LATER: [&str; 5] = ["phone_country", "phone_prefix", "descriptor", "jwt", "claim"];
+/// Where a key is read.
+const SOURCES: [&str; 11] = [
+    "client_ip",
+    "header",
+    "query",
+    "path",
+    "json",
+    "form",
+    "cookie",
+    "phone_country",
+    "phone_prefix",
+    "descriptor",
+    "jwt",
+];
+/// Sources that are read from another key's phone number.
+const DERIVED: [(DerivedKind, &str); 2] =
+    [(DerivedKind::Country, "phone_country"), (DerivedKind::Prefix, "phone_prefix")];
 /// The prefixes of an IPv4 and an IPv6 client: one host, and one network of it.
 const PREFIXES: (u8, u8) = (32, 64);
 
@@ -19,13 +40,20 @@ pub(super) struct Table<'a> {
     parts: Vec<Part>,
     /// Names whose definitions could not be read: they are no unknown names.
     broken: Vec<String>,
-    reading: Reading<'a>,
+    /// Names of keys that are declared, but not read yet.
+    coming: Vec<String>,
+    tokens: jwt::Sources<'a>,
 }
 
 impl<'a> Table<'a> {
     /// Reads the keys of the policy file itself.
     pub(super) fn read(node: Option<&Node>, reading: Reading<'a>, report: &mut Report) -> Self {
-        let mut table = Self { parts: BUILT_IN.map(built_in).to_vec(), broken: Vec::new(), reading };
+        let mut table = Self {
+            parts: BUILT_IN.map(built_in).to_vec(),
+            broken: Vec::new(),
+            coming: Vec::new(),
+            tokens: jwt::Sources::of(reading),
+        };
         table.declare_all(node, report);
         table
     }
@@ -33,53 +61,71 @@ impl<'a> Table<'a> {
     /// Reads the keys of a file that another one includes, which knows the other's keys as well and may not declare
     /// them anew.
     pub(super) fn within(&self, node: Option<&Node>, report: &mut Report) -> Self {
-        let mut table =
-            Self { parts: self.parts.clone(), broken: self.broken.clone(), reading: self.reading };
+        let mut table = Self {
+            parts: self.parts.clone(),
+            broken: self.broken.clone(),
+            coming: Vec::new(),
+            tokens: self.tokens.clone(),
+        };
         table.declare_all(node, report);
         table
     }
 
+    /// Declares keys in an order in which each finds those that it is read from, wherever they stand in the file.
     fn declare_all(&mut self, node: Option<&Node>, report: &mut Report) {
         let entries = node.map(|node| entries(node, "keys", report)).unwrap_or_default();
-        let is_choice = |entry: &&Entry| match &entry.value.value {
-            Value::Map(members) => members.iter().any(|member| member.key == "first_of"),
-            _ => false,
+        let entries: Vec<&Entry> = entries.iter().filter(|entry| self.is_free(entry, report)).collect();
+        let member = |entry: &Entry, key: &str| entry.value.member(key).is_some();
+        let is_choice = |entry: &&Entry| member(entry, "first_of");
+        let choices: Vec<&str> =
+            entries.iter().copied().filter(is_choice).map(|entry| entry.key.as_str()).collect();
+        let names_choice = |entry: &Entry| {
+            let base = DERIVED.iter().find_map(|(_, key)| entry.value.member(key)).and_then(Node::scalar);
+            base.is_some_and(|base| choices.contains(&base))
         };
-        // A choice may name keys that stand below it.
-        for entry in entries.iter().filter(|entry| !is_choice(entry)) {
-            self.declare(entry, report);
+        let turn = |entry: &Entry| match () {
+            () if is_choice(&entry) => 2,
+            () if names_choice(entry) => 3,
+            () if DERIVED.iter().any(|(_, key)| member(entry, key)) => 1,
+            () => 0,
+        };
+        self.coming = entries.iter().map(|entry| entry.key.clone()).collect();
+        let late: Vec<&str> =
+            entries.iter().filter(|entry| turn(entry) > 1).map(|entry| entry.key.as_str()).collect();
+        for now in 0..=3 {
+            for entry in entries.iter().filter(|entry| turn(entry) == now) {
+                let part = if now == 2 {
+                    self.choice(entry, &late, report)
+                } else {
+                    self.inline(Some(&entry.key), &entry.value, report)
+                };
+                match part {
+                    Some(part) => self.parts.push(part),
+                    None => self.broken.push(entry.key.clone()),
+                }
+            }
         }
-        let choices: Vec<&Entry> = entries.iter().filter(is_choice).collect();
-        let names: Vec<&str> = choices.iter().map(|entry| entry.key.as_str()).collect();
-        for entry in choices {
-            self.declare_choice(entry, &names, report);
-        }
+        self.coming.clear();
     }
 
-    fn declare(&mut self, entry: &Entry, report: &mut Report) {
-        if BUILT_IN.contains(&entry.key.as_str()) {
-            report.add(
-                entry.place,
-                format!("the key {} is built in", entry.key),
-                "give this one another name",
-            );
-            return;
+    /// Returns whether nothing bears the entry's name yet.
+    fn is_free(&self, entry: &Entry, report: &mut Report) -> bool {
+        let name = entry.key.as_str();
+        if BUILT_IN.contains(&name) {
+            report.add(entry.place, format!("the key {name} is built in"), "give this one another name");
+            return false;
         }
-        match inline(Some(&entry.key), &entry.value, report) {
-            Some(part) => self.parts.push(part),
-            None => self.broken.push(entry.key.clone()),
+        let taken =
+            self.parts.iter().map(|part| &part.name).chain(&self.broken).any(|declared| declared == name);
+        if taken {
+            let message = format!("the key {name} is declared in the policy that includes this file");
+            report.add(entry.place, message, "use that one, or give this one another name");
         }
+        !taken
     }
 
-    fn declare_choice(&mut self, entry: &Entry, choices: &[&str], report: &mut Report) {
-        let part = self.choice(entry, choices, report);
-        match part {
-            Some(part) => self.parts.push(part),
-            None => self.broken.push(entry.key.clone()),
-        }
-    }
-
-    fn choice(&self, entry: &Entry, choices: &[&str], report: &mut Report) -> Option<Part> {
+    /// Reads a `first_of`; `late` are those that no other can name.
+    fn choice(&self, entry: &Entry, late: &[&str], report: &mut Report) -> Option<Part> {
         let mut fields = Fields::open(&entry.value, format!("the key {}", entry.key), report)?;
         let node = fields.get("first_of")?;
         let called = called(fields.get("called"), report);
@@ -90,8 +136,9 @@ impl<'a> Table<'a> {
         }
         let mut parts = Vec::new();
         for item in items {
-            if item.scalar().is_some_and(|name| choices.contains(&name)) {
-                report.add(item.place, "a first_of cannot name another", "name its keys one by one");
+            if item.scalar().is_some_and(|name| late.contains(&name)) {
+                let message = "a first_of cannot name another, nor what is read from one";
+                report.add(item.place, message, "name its keys one by one");
                 return None;
             }
             let part = self.part(item, report)?;
@@ -124,7 +171,7 @@ impl<'a> Table<'a> {
 
     fn part(&self, node: &Node, report: &mut Report) -> Option<Part> {
         if matches!(node.value, Value::Map(_)) {
-            return inline(None, node, report);
+            return self.inline(None, node, report);
         }
         self.named(node, report).cloned()
     }
@@ -134,8 +181,8 @@ impl<'a> Table<'a> {
         let name = node.text("a key", report)?;
         let found = self.parts.iter().find(|part| part.name == name);
         if found.is_none() && !self.broken.iter().any(|broken| broken == name) {
-            let broken = self.broken.iter().map(String::as_str);
-            let names = self.parts.iter().map(|part| part.name.as_str()).chain(broken);
+            let unread = self.broken.iter().chain(&self.coming).map(String::as_str);
+            let names = self.parts.iter().map(|part| part.name.as_str()).chain(unread);
             let remedy = match nearest(name, names) {
                 Some(near) => format!("did you mean \"{near}\"?"),
                 None => "declare it under `keys`".to_owned(),
@@ -143,6 +190,77 @@ impl<'a> Table<'a> {
             report.add(node.place, format!("the key \"{name}\" is not declared"), remedy);
         }
         found
+    }
+
+    /// Reads a key's mapping; one without a name is called after what it reads.
+    fn inline(&self, name: Option<&str>, node: &Node, report: &mut Report) -> Option<Part> {
+        let what = name.map_or_else(|| "the key".to_owned(), |name| format!("the key {name}"));
+        let mut fields = Fields::open(node, what, report)?;
+        let called = called(fields.get("called"), report);
+        let steps = fields.entry("normalize");
+        let found: Vec<(&'static str, &Entry)> = SOURCES
+            .into_iter()
+            .filter_map(|source| fields.entry(source).map(|entry| (source, entry)))
+            .collect();
+        if let [_, (second, entry), ..] = found.as_slice() {
+            report.add(
+                entry.place,
+                format!("a key has one source, and {second} is a second one"),
+                "use first_of, or a list",
+            );
+        }
+        if found.is_empty() {
+            let remedy = format!("write one of {}", SOURCES.join(", "));
+            fields.lack(&SOURCES, "the key does not say where it is read", remedy);
+        }
+        fields.finish(&[], report);
+        let (source, entry) = *found.first()?;
+        let normalize = steps.map(|steps| normalizers(&steps.value, report)).unwrap_or_default();
+        let node = &entry.value;
+        let derived = DERIVED.iter().find(|(_, key)| *key == source).map(|(kind, _)| *kind);
+        let only_hash = normalize.iter().all(|step| *step == Normalizer::Hash);
+        if let Some(steps) = steps {
+            check_steps(source, steps.place, &normalize, report);
+        }
+        let from = match derived {
+            Some(kind) => {
+                let of = Box::new(self.number(source, node, report)?);
+                Origin::Derived(Derived { kind, of, hash: only_hash && !normalize.is_empty() })
+            }
+            None => {
+                let kind = match source {
+                    "jwt" => SourceKind::Claim(self.tokens.claim(node, report)?),
+                    _ => kind(source, node, report)?,
+                };
+                Origin::One(Source { kind, normalize })
+            }
+        };
+        let read = node.scalar().or_else(|| node.member("claim").and_then(Node::scalar));
+        let reads = || format!("{source} {}", read.unwrap_or_default()).trim_end().to_owned();
+        Some(Part { name: name.map_or_else(reads, str::to_owned), called, from })
+    }
+
+    /// Reads the key that gives a phone number.
+    fn number(&self, source: &str, node: &Node, report: &mut Report) -> Option<Part> {
+        let name = node.text(source, report)?;
+        let is_coming = !self.parts.iter().any(|part| part.name == name)
+            && self.coming.iter().any(|coming| coming == name)
+            && !self.broken.iter().any(|broken| broken == name);
+        let part = if is_coming { None } else { Some(self.named(node, report)?) };
+        if let Some(part) = part.filter(|part| part.is_phone_number()) {
+            return Some(part.clone());
+        }
+        let message = format!("{source} is read from a phone number, and {name} is not known to be one");
+        let remedy = match part.map(|part| &part.from) {
+            Some(Origin::One(_)) if !BUILT_IN.contains(&name) => {
+                format!(
+                    "add `normalize: [e164]` to {name}, or `[{{ e164: US }}]` with the region of its national numbers"
+                )
+            }
+            _ => "name a key with the step `e164`".to_owned(),
+        };
+        report.add(node.place, message, remedy);
+        None
     }
 }
 
@@ -157,38 +275,16 @@ fn built_in(name: &'static str) -> Part {
     Part { name: name.to_owned(), called: Vec::new(), from }
 }
 
-/// Reads a key's mapping; one without a name is called after what it reads.
-fn inline(name: Option<&str>, node: &Node, report: &mut Report) -> Option<Part> {
-    let what = name.map_or_else(|| "the key".to_owned(), |name| format!("the key {name}"));
-    let mut fields = Fields::open(node, what, report)?;
-    let called = called(fields.get("called"), report);
-    let steps = fields.entry("normalize");
-    let sources = ["client_ip", "header", "query", "path", "json", "form", "cookie"];
-    let found: Vec<(&'static str, &Entry)> =
-        sources.into_iter().filter_map(|source| fields.entry(source).map(|entry| (source, entry))).collect();
-    let later =
-        matches!(&node.value, Value::Map(members) if members.iter().any(|m| LATER.contains(&m.key.as_str())));
-    if let [_, (second, entry), ..] = found.as_slice() {
-        report.add(
-            entry.place,
-            format!("a key has one source, and {second} is a second one"),
-            "use first_of, or a list",
-        );
+/// What has one form already is not brought into another.
+fn check_steps(source: &str, at: Place, steps: &[Normalizer], report: &mut Report) {
+    if source == "client_ip" && !steps.is_empty() {
+        report.add(at, "an address is not text to be normalised", "remove normalize");
     }
-    if found.is_empty() && !later {
-        let remedy = format!("write one of {}", sources.join(", "));
-        fields.lack(&sources, "the key does not say where it is read", remedy);
+    let derived = DERIVED.iter().any(|(_, key)| *key == source);
+    if derived && steps.iter().any(|step| *step != Normalizer::Hash) {
+        let message = format!("{source} has one form only");
+        report.add(at, message, "leave `hash` at most, and normalise the phone number itself");
     }
-    fields.finish(&LATER, report);
-    let (source, entry) = found.first()?;
-    let normalize = steps.map(|steps| normalizers(&steps.value, report)).unwrap_or_default();
-    if *source == "client_ip" && !normalize.is_empty() {
-        report.add(steps?.place, "an address is not text to be normalised", "remove normalize");
-    }
-    let kind = kind(source, &entry.value, report)?;
-    let reads = || format!("{source} {}", entry.value.scalar().unwrap_or_default()).trim_end().to_owned();
-    let name = name.map_or_else(reads, str::to_owned);
-    Some(Part { name, called, from: Origin::One(Source { kind, normalize }) })
 }
 
 fn kind(source: &str, node: &Node, report: &mut Report) -> Option<SourceKind> {
@@ -197,17 +293,7 @@ fn kind(source: &str, node: &Node, report: &mut Report) -> Option<SourceKind> {
     }
     let text = node.text(source, report)?;
     match source {
-        "header" => {
-            let name = HeaderName::try_from(text).ok();
-            if name.is_none() {
-                report.add(
-                    node.place,
-                    format!("\"{text}\" is not a header's name"),
-                    "write one such as x-api-key",
-                );
-            }
-            name.map(SourceKind::Header)
-        }
+        "header" => header(node, text, report).map(SourceKind::Header),
         "json" => {
             let pointer = Pointer::read(text);
             if pointer.is_none() {
@@ -222,8 +308,18 @@ fn kind(source: &str, node: &Node, report: &mut Report) -> Option<SourceKind> {
         "query" => Some(SourceKind::Query(text.to_owned())),
         "path" => Some(SourceKind::Path(text.to_owned())),
         "form" => Some(SourceKind::Form(text.to_owned())),
+        "descriptor" => Some(SourceKind::Descriptor(text.to_owned())),
         _ => Some(SourceKind::Cookie(text.to_owned())),
     }
+}
+
+fn header(node: &Node, text: &str, report: &mut Report) -> Option<HeaderName> {
+    let name = HeaderName::try_from(text).ok();
+    if name.is_none() {
+        let message = format!("\"{text}\" is not a header's name");
+        report.add(node.place, message, "write one such as x-api-key");
+    }
+    name
 }
 
 fn prefixes(node: &Node, report: &mut Report) -> Option<SourceKind> {
