@@ -26,6 +26,7 @@ mod error;
 #[cfg(feature = "testing")]
 pub mod faulty;
 mod memory;
+mod plans;
 mod reply;
 mod store;
 

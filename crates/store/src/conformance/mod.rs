@@ -16,7 +16,9 @@
 mod batches;
 mod differential;
 mod keys;
+mod lockout;
 mod naive;
+mod plans;
 mod refunds;
 mod single;
 mod threads;
@@ -27,14 +29,16 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 
-use tidegate_algorithms::{Anchor, Ask, Quota, Rate, Span, Timestamp};
+use tidegate_algorithms::{Anchor, Ask, Calendar, Quota, Rate, Span, Timestamp};
 
 use crate::{Check, Decided, LimitId, Refund, Reply, Store, StoreError};
 
 pub use batches::*;
 pub use differential::*;
 pub use keys::*;
+pub use lockout::*;
 pub use naive::Naive;
+pub use plans::*;
 pub use refunds::*;
 pub use single::*;
 pub use threads::*;
@@ -68,10 +72,23 @@ macro_rules! conformance_tests {
             a_refused_batch_still_redates
             changed_numbers_mint_nothing
             a_smaller_plan_clamps
-            a_new_algorithm_starts_fresh
+            a_month_of_the_calendar_ends_with_it
+            a_lockout_locks_with_its_last_attempt
+            attempts_are_forgotten_with_their_window
+            a_refund_undoes_the_lock_it_began
+            a_success_opens_the_lock
+            a_change_of_plan_never_refills
+            alternating_plans_admit_no_more_than_the_larger
+            alternating_plans_stay_within_both_bounds
+            a_raised_rate_counts_from_the_change_on
+            a_wait_is_exact_across_a_change_of_plan
+            only_a_decision_carries_a_state_over
+            a_key_named_under_two_plans_is_charged_twice
             a_refund_gives_back_what_was_charged
             a_refund_never_gives_more_than_there_was
-            a_refund_under_another_algorithm_gives_nothing
+            a_refund_after_a_change_of_plan_gives_nothing
+            a_reset_by_receipt_forgets_all_of_one_key
+            a_thousand_charges_at_once_that_are_all_given_back_leave_nothing
             a_refund_of_a_batch_gives_back_each_charge
             a_refund_of_a_forgotten_key_gives_nothing
             limits_do_not_share
@@ -206,7 +223,7 @@ fn built(quota: Result<Quota, tidegate_algorithms::QuotaError>) -> Quota {
 }
 
 /// One quota of each algorithm that admits `units` at once and hardly anything more for hours.
-fn each_algorithm(units: u64) -> [Quota; 6] {
+fn each_algorithm(units: u64) -> [Quota; 8] {
     [
         built(Quota::fixed_window(units, day(), Anchor::Clock)),
         built(Quota::fixed_window(units, day(), Anchor::FirstHit)),
@@ -214,6 +231,8 @@ fn each_algorithm(units: u64) -> [Quota; 6] {
         built(Quota::sliding_counter(units, day())),
         built(Quota::token_bucket(units, rate(1, day()))),
         built(Quota::leaky_bucket(rate(1, day()), units - 1)),
+        built(Quota::lockout(units, day(), day())),
+        built(Quota::calendar_window(units, Calendar::Month)),
     ]
 }
 

@@ -6,16 +6,15 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tidegate_algorithms::{Ask, Decision, Quota, State, Timestamp, decide, keep_until, refund, settle};
+use tidegate_algorithms::{Ask, Change, Decision, State, Timestamp, decide, refund, settle};
 
+use crate::plans::Plans;
 use crate::{
     ChargeReceipt, Check, CheckOutcome, Decided, Give, KeyDigest, LimitId, Outcomes, Refund, Reply, Store,
     StoreError,
 };
 
-/// A state, and the quota it was last written under: by that one it is forgotten.
-type Held = (State, Quota);
-type Map = HashMap<(LimitId, Vec<u8>), Held>;
+type Map = HashMap<(LimitId, Vec<u8>), Plans>;
 
 /// A naive store. Without an instant it decides at the epoch: it has no clock.
 #[derive(Debug, Default)]
@@ -53,18 +52,18 @@ impl World {
         let mut trial = self.map.clone();
         let (mut outcomes, mut admitted) = (Outcomes::new(), true);
         for check in checks {
-            let outcome = decide(check.quota, state(&trial, check).as_ref(), check.ask, now);
+            let outcome = decide(check.quota, state(&trial, check, now).as_ref(), check.ask, now);
             admitted &= check.shadow || outcome.decision.is_admitted();
             let key = self.digest(check.key);
             let receipt = outcome.receipt.map(|it| ChargeReceipt::new(check.limit, key, check.quota, it));
             outcomes.push(CheckOutcome { decision: outcome.decision, receipt });
-            change(&mut trial, check, outcome.change);
+            change(&mut trial, check, &outcome.change, now);
         }
         if admitted && !peek {
             self.map = trial;
         } else {
             for (outcome, check) in outcomes.iter_mut().zip(checks) {
-                let held = state(&self.map, check);
+                let held = state(&self.map, check, now);
                 let untouched = decide(check.quota, held.as_ref(), Ask::units(0), now).decision;
                 outcome.decision = Decision { answer: outcome.decision.answer, ..untouched };
                 outcome.receipt = None;
@@ -72,36 +71,28 @@ impl World {
         }
         if !admitted && !peek {
             for check in checks {
-                let settled = settle(check.quota, state(&self.map, check).as_ref(), now);
-                change(&mut self.map, check, settled);
+                let settled = settle(check.quota, state(&self.map, check, now).as_ref(), now);
+                change(&mut self.map, check, &settled, now);
             }
         }
         Ok(Decided { admitted, at: now, outcomes })
     }
 }
 
-/// Drops a state that cannot be told from a fresh one. This is judged once, before a batch.
+/// Drops what cannot be told from a fresh state. This is judged once, before a batch.
 fn forget(map: &mut Map, check: &Check<'_>, now: Timestamp) {
-    let key = (check.limit, check.key.to_vec());
-    if map.get(&key).is_some_and(|(state, quota)| keep_until(quota, state, now) <= now) {
-        map.remove(&key);
+    if let Some(plans) = map.get_mut(&(check.limit, check.key.to_vec())) {
+        plans.forget(now);
     }
 }
 
 /// Returns the state a check is held against.
-fn state(map: &Map, check: &Check<'_>) -> Option<State> {
-    map.get(&(check.limit, check.key.to_vec())).map(|(state, _)| state.clone())
+fn state(map: &Map, check: &Check<'_>, now: Timestamp) -> Option<State> {
+    map.get(&(check.limit, check.key.to_vec()))?.state(check.quota, now)
 }
 
-fn change(map: &mut Map, check: &Check<'_>, change: tidegate_algorithms::Change) {
-    if change == tidegate_algorithms::Change::Keep {
-        return;
-    }
-    let mut new = state(map, check);
-    change.apply(&mut new);
-    if let Some(new) = new {
-        map.insert((check.limit, check.key.to_vec()), (new, *check.quota));
-    }
+fn change(map: &mut Map, check: &Check<'_>, change: &Change, now: Timestamp) {
+    map.entry((check.limit, check.key.to_vec())).or_default().change(check.quota, change, now);
 }
 
 impl Naive {
@@ -137,13 +128,14 @@ impl Store for Naive {
                 world.map.remove(&(receipt.limit(), key));
                 continue;
             }
-            if !receipt.is_of(quota) {
-                continue;
-            }
             let check = Check { limit: receipt.limit(), key: &key, quota, ask: Ask::units(0), shadow: false };
             forget(&mut world.map, &check, now);
-            let given = refund(quota, state(&world.map, &check).as_ref(), receipt.receipt(), now);
-            change(&mut world.map, &check, given);
+            let held = world.map.get(&(check.limit, key.clone())).and_then(|plans| plans.current.as_ref());
+            let Some((state, held)) = held else { continue };
+            if receipt.is_of(quota) && held == *quota {
+                let given = refund(quota, Some(state), receipt.receipt(), now);
+                change(&mut world.map, &check, &given, now);
+            }
         }
         Reply::ready(Ok(()))
     }
@@ -154,7 +146,9 @@ impl Store for Naive {
     }
 
     fn inspect<'a>(&'a self, limit: LimitId, key: &'a [u8]) -> Reply<'a, Option<State>> {
-        Reply::ready(Ok(self.world().map.get(&(limit, key.to_vec())).map(|(state, _)| state.clone())))
+        let world = self.world();
+        let current = world.map.get(&(limit, key.to_vec())).and_then(|plans| plans.current.as_ref());
+        Reply::ready(Ok(current.map(|(state, _)| state.clone())))
     }
 
     fn ping(&self) -> Reply<'_, ()> {

@@ -1,6 +1,6 @@
 //! One check at a time: each algorithm's numbers, time, and changed quotas.
 
-use tidegate_algorithms::{Anchor, Answer, Quota, Retry, Span, Timestamp};
+use tidegate_algorithms::{Anchor, Answer, Calendar, Quota, Retry, Span, Timestamp};
 
 use super::{Bench, Harness, asking, built, check, day, each_algorithm, noon, rate, secs};
 use crate::Store;
@@ -28,6 +28,9 @@ pub fn a_wait_is_exact_to_the_microsecond(harness: &impl Harness) {
         built(Quota::sliding_counter(3, secs(60))),
         built(Quota::token_bucket(3, rate(7, secs(60)))),
         built(Quota::leaky_bucket(rate(7, secs(60)), 2)),
+        built(Quota::lockout(3, secs(60), secs(90))),
+        built(Quota::lockout(3, secs(60), secs(7))),
+        built(Quota::calendar_window(3, Calendar::Week)),
     ];
     for quota in &quotas {
         let bench = Bench::new(harness);
@@ -124,7 +127,7 @@ pub fn time_that_goes_back_keeps_what_was_charged(harness: &impl Harness) {
         let Answer::Refuse(Retry::After(wait)) = decided.outcomes[0].decision.answer else {
             panic!("{decided:?}")
         };
-        assert!(wait <= secs(2 * 86_400), "{quota:?}: {wait}");
+        assert!(wait <= secs(31 * 86_400), "{quota:?}: {wait}");
         assert!(!bench.decide(&[asked], noon()).admitted, "forward again mints nothing: {quota:?}");
     }
 }
@@ -169,14 +172,32 @@ pub fn a_smaller_plan_clamps(harness: &impl Harness) {
     }
 }
 
-/// A state means nothing to another algorithm, which begins afresh.
-pub fn a_new_algorithm_starts_fresh(harness: &impl Harness) {
-    let quotas = each_algorithm(3);
-    for (old, new) in quotas.iter().zip(quotas.iter().cycle().skip(1)) {
+/// Windows of the calendar end with the month, however long it is: in a February, in that of a leap year, at New Year.
+pub fn a_month_of_the_calendar_ends_with_it(harness: &impl Harness) {
+    let quota = built(Quota::calendar_window(3, Calendar::Month));
+    // The last second of a month in UTC and, in seconds, how long the next one lasts.
+    let ends = [
+        (1_675_209_599, 28),
+        (1_706_745_599, 29),
+        (1_709_251_199, 31),
+        (1_704_067_199, 31),
+        (4_107_542_399, 31),
+    ];
+    for (last_second, days) in ends {
         let bench = Bench::new(harness);
-        let limit = bench.limit("one");
-        assert_eq!(bench.drain(check(limit, b"k", old), noon()), 3);
-        assert_eq!(bench.drain(check(limit, b"k", new), noon()), 3, "{old:?} to {new:?}");
-        assert!(!bench.decide(&[check(limit, b"k", new)], noon()).admitted);
+        let asked = check(bench.limit("one"), b"k", &quota);
+        let last = Timestamp::saturating_from_micros(last_second * 1_000_000);
+        assert_eq!(bench.drain(asked, last), 3);
+        let refused = bench.decide(&[asked], last);
+        assert_eq!(
+            refused.outcomes[0].decision.answer,
+            Answer::Refuse(Retry::After(secs(1))),
+            "{last_second}"
+        );
+        let first = last.saturating_add(secs(1));
+        assert_eq!(bench.drain(asked, first), 3, "{last_second}");
+        let refused = bench.decide(&[asked], first);
+        let wait = Answer::Refuse(Retry::After(secs(days * 86_400)));
+        assert_eq!(refused.outcomes[0].decision.answer, wait, "{last_second}");
     }
 }

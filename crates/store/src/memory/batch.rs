@@ -11,11 +11,11 @@ use tidegate_shards::Held;
 use super::forget::make_room;
 use super::limits::Limits;
 use super::overflow::{Newcomer, Overflow, prolonged};
-use super::room::Account;
-use super::shard::Shard;
-use super::states::{Entry, States};
-use crate::check::{Algorithm, ChargeReceipt, Check, CheckOutcome, Decided, KeyDigest, Outcomes};
+use super::shard::{LimitStates, Shard};
+use super::states::Entry;
+use crate::check::{ChargeReceipt, Check, CheckOutcome, Decided, KeyDigest, Outcomes};
 use crate::error::StoreError;
+use crate::plans::Plans;
 
 /// The locks a batch holds.
 pub(super) type Locks<'a> = Held<'a, Mutex<Shard>, Mutex<Overflow>>;
@@ -38,7 +38,7 @@ struct Seat<'a> {
 /// Which state a check is held against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Base {
-    /// The key's own, in this slot while no newcomer of the batch has moved any.
+    /// The key's own: in this slot, and last written under the quota of the check, while nothing of the batch moves any.
     Own { slot: Option<usize> },
     /// None yet, with a place to put one; it starts as a copy of the shared one when that matters still.
     New { seeded: bool, claimed: bool },
@@ -52,7 +52,7 @@ pub(super) struct Batch<'a, 'l> {
     locks: Locks<'l>,
     now: Timestamp,
     seats: SmallVec<[Seat<'a>; 4]>,
-    /// Whether a newcomer has made slots move.
+    /// Whether a newcomer has made slots move, or a state that is carried over may.
     moved: bool,
 }
 
@@ -94,14 +94,14 @@ impl<'a, 'l> Batch<'a, 'l> {
     /// Finds which state a check is held against; for a newcomer this takes room.
     fn base(&mut self, check: &Check<'_>, home: Home) -> Result<Base, StoreError> {
         let Some(shard) = self.locks.shard(home.shard) else { return Ok(Base::Shared) };
-        match shard.get(check.limit, check.quota) {
-            Some((states, _)) => {
-                let slot = states.find_live(home.key, self.now);
-                if slot.is_some() {
-                    return Ok(Base::Own { slot });
-                }
-            }
-            None => shard.open(check.limit, check.quota, &self.limits.account(check.limit)?),
+        if shard.get(check.limit, check.quota).is_none() {
+            shard.open(check.limit, check.quota, &self.limits.account(check.limit)?);
+        }
+        let limit = shard.limit(check.limit);
+        if let Some(slot) = limit.and_then(|limit| limit.find_live(home.key, newcomer_of(check, self.now))) {
+            // A state that is carried over takes another slot, and others may move.
+            self.moved |= slot.is_none();
+            return Ok(Base::Own { slot });
         }
         Ok(match self.seats.iter().find(|seat| seat.has_key(check, home)).map(|twin| twin.base) {
             Some(Base::New { seeded, .. }) => Base::New { seeded, claimed: false },
@@ -113,52 +113,55 @@ impl<'a, 'l> Batch<'a, 'l> {
     fn newcomer(&mut self, check: &Check<'_>, home: Home) -> Base {
         let newcomer = newcomer_of(check, self.now);
         self.moved = true;
-        let Some((states, account)) = self.states(check, home) else { return Base::Shared };
-        if let Some(stale) = states.find_any(home.key) {
+        let Some(limit) = self.limit(check, home) else { return Base::Shared };
+        if limit.keep_place(home.key, check.quota) {
             // Who has a place has not been charged with those who share, and keeps it.
-            states.vacate(stale, account);
             return Base::New { seeded: false, claimed: true };
         }
-        let seeded = account.shared_until() > newcomer.now.as_micros();
+        let seeded = limit.account.shared_until() > newcomer.now.as_micros();
         if seeded {
             self.locks.last();
         }
         let (shard, overflow) = self.locks.both(home.shard);
         let Some(shard) = shard else { return Base::Shared };
-        let seed = match overflow.and_then(|overflow| overflow.state(newcomer)) {
+        let mut scratch = None;
+        let seed = match overflow.and_then(|overflow| overflow.state(newcomer, &mut scratch)) {
             Some(State::Log(log)) if seeded => log.heap_bytes(),
             _ => 0,
         };
         if make_room(shard, newcomer, seed) { Base::New { seeded, claimed: true } } else { Base::Shared }
     }
 
-    fn states(&mut self, check: &Check<'_>, home: Home) -> Option<(&mut States, &Account)> {
-        self.locks.shard(home.shard)?.get(check.limit, check.quota)
+    fn limit(&mut self, check: &Check<'_>, home: Home) -> Option<&mut LimitStates> {
+        self.locks.shard(home.shard)?.limit(check.limit)
     }
 
     /// Runs `ask` on the state a check is held against, after what earlier checks of the batch would do to it.
     fn evaluate(&mut self, check: &Check<'_>, at: (Home, Base), earlier: usize, ask: Ask) -> Outcome {
         let mut scratch = None;
-        let at = self.unless_moved(at);
-        let state = state(&mut self.locks, newcomer_of(check, self.now), at, &mut scratch);
+        let (at, now) = (self.unless_moved(at), self.now);
         let mut earlier = self.seats.iter().take(earlier).filter(|seat| seat.shares(check, at)).peekable();
         let copied = at.1 == Base::Shared || matches!(at.1, Base::New { seeded: true, .. });
         let judge = |state: Option<&State>| {
-            let outcome = decide(check.quota, state, ask, self.now);
+            let outcome = decide(check.quota, state, ask, now);
             let charged = state.filter(|_| copied && outcome.receipt.is_some());
-            match charged.and_then(|state| prolonged(check.quota, state, self.now)) {
-                Some(state) => decide(check.quota, Some(&state), ask, self.now),
+            match charged.and_then(|state| prolonged(check.quota, state, now)) {
+                Some(state) => decide(check.quota, Some(&state), ask, now),
                 None => outcome,
             }
         };
         if earlier.peek().is_none() {
-            return judge(state);
+            return judge(state(&mut self.locks, newcomer_of(check, now), at, &mut scratch));
         }
-        let mut state = state.cloned();
+        let earlier: SmallVec<[&Seat<'_>; 4]> = earlier.collect();
+        let mut plans = Plans::default();
+        for quota in earlier.iter().map(|seat| seat.check.quota).chain([check.quota]) {
+            load(&mut self.locks, Newcomer { quota, ..newcomer_of(check, now) }, at, &mut plans);
+        }
         for seat in earlier {
-            seat.outcome.change.clone().apply(&mut state);
+            plans.change(seat.check.quota, &seat.outcome.change, now);
         }
-        judge(state.as_ref())
+        judge(plans.state(check.quota, now).as_ref())
     }
 
     /// Forgets the slot when it is no longer sure.
@@ -171,6 +174,7 @@ impl<'a, 'l> Batch<'a, 'l> {
 
     /// Writes what every check would: charges, and new dates of shadow checks that refuse.
     fn charge(&mut self) -> Outcomes {
+        self.hand_over_places();
         // Shared states last: what starts as a copy of one was evaluated on what it was before the batch.
         for shared in [false, true] {
             for seat in self.seats.iter().filter(|seat| (seat.base == Base::Shared) == shared) {
@@ -195,12 +199,37 @@ impl<'a, 'l> Batch<'a, 'l> {
             outcomes.push(CheckOutcome { decision: Decision { answer, ..untouched }, receipt: None });
         }
         for seat in &self.seats {
-            let (newcomer, at) =
-                (newcomer_of(seat.check, self.now), self.unless_moved((seat.home, seat.base)));
-            let change = if peek { Change::Keep } else { settlement(&mut self.locks, newcomer, at) };
-            write(&mut self.locks, newcomer, at, &change, false);
+            let newcomer = newcomer_of(seat.check, self.now);
+            let at = self.unless_moved((seat.home, seat.base));
+            if !peek {
+                let change = settlement(&mut self.locks, newcomer, at);
+                write(&mut self.locks, newcomer, at, &change, false);
+            } else if let Base::New { claimed: true, .. } = seat.base {
+                write(&mut self.locks, newcomer, at, &Change::Keep, false);
+            }
         }
         outcomes
+    }
+
+    /// Hands the place of a newcomer that only watched and was refused to a twin that is charged.
+    fn hand_over_places(&mut self) {
+        for at in 0..self.seats.len() {
+            let Some((seat, rest)) = self.seats.get_mut(at..).and_then(<[Seat<'_>]>::split_first_mut) else {
+                return;
+            };
+            let Base::New { seeded, claimed: true } = seat.base else { continue };
+            if seat.outcome.receipt.is_some() {
+                continue;
+            }
+            let mut twins = rest.iter_mut().filter(|twin| twin.has_key(seat.check, seat.home));
+            let Some(twin) = twins.find(|twin| twin.outcome.receipt.is_some()) else { continue };
+            (seat.base, twin.base) =
+                (Base::New { seeded, claimed: false }, Base::New { seeded, claimed: true });
+            let limit = self.locks.shard(seat.home.shard).and_then(|shard| shard.limit(seat.check.limit));
+            if let Some(limit) = limit {
+                limit.hand_over(seat.check.quota, twin.check.quota);
+            }
+        }
     }
 }
 
@@ -217,13 +246,29 @@ fn state<'s>(
 ) -> Option<&'s State> {
     let (shard, overflow) = locks.both(home.shard);
     match base {
-        Base::Own { slot } => {
-            let (states, _) = shard?.get(newcomer.limit, newcomer.quota)?;
-            let slot = slot.or_else(|| states.find_live(home.key, newcomer.now))?;
-            states.read(slot, scratch)
+        Base::Own { slot: Some(slot) } => shard?.get(newcomer.limit, newcomer.quota)?.0.read(slot, scratch),
+        Base::Own { slot: None } => {
+            *scratch = shard?.limit(newcomer.limit)?.state(home.key, newcomer);
+            scratch.as_ref()
         }
         Base::New { seeded: false, .. } => None,
-        Base::New { .. } | Base::Shared => overflow?.state(newcomer),
+        Base::New { .. } | Base::Shared => overflow?.state(newcomer, scratch),
+    }
+}
+
+/// Adds to `plans` what is held for the quota: the key's own states or, of a newcomer or those who share, what they share.
+fn load(locks: &mut Locks<'_>, newcomer: Newcomer<'_>, (home, base): (Home, Base), plans: &mut Plans) {
+    if let Base::Own { .. } = base {
+        if let Some(limit) = locks.shard(home.shard).and_then(|shard| shard.limit(newcomer.limit)) {
+            limit.load(home.key, newcomer, plans);
+        }
+        return;
+    }
+    let mut scratch = None;
+    if plans.current.is_none()
+        && let Some(state) = state(locks, newcomer, (home, base), &mut scratch)
+    {
+        plans.current = Some((state.clone(), *newcomer.quota));
     }
 }
 
@@ -245,34 +290,32 @@ fn write(
     charged: bool,
 ) {
     let (shard, overflow) = locks.both(home.shard);
-    let Some((states, account)) = shard.and_then(|shard| shard.get(newcomer.limit, newcomer.quota)) else {
-        return;
-    };
+    let Some(limit) = shard.and_then(|shard| shard.limit(newcomer.limit)) else { return };
     let (seeded, claimed) = match base {
         Base::Shared => {
             if let Some(overflow) = overflow {
-                overflow.write(newcomer, change, account);
+                overflow.write(newcomer, change, &limit.account);
             }
             return;
         }
-        Base::Own { slot: Some(slot) } => return states.write(slot, newcomer.quota, change, account),
+        Base::Own { slot: Some(slot) } => {
+            if let Some((states, account)) = limit.of(newcomer.quota) {
+                states.write(slot, newcomer.quota, change, account);
+            }
+            return;
+        }
         Base::Own { slot: None } => (false, false),
         Base::New { seeded, claimed } => (seeded, claimed),
     };
-    if let Some(slot) = states.find_any(home.key) {
-        return states.write(slot, newcomer.quota, change, account);
-    }
-    if !charged {
-        if claimed {
-            states.release_place(account);
-        }
+    if limit.rewrite(home.key, newcomer, change) {
         return;
     }
-    if !claimed {
-        // A twin had claimed the place, but only watched and was refused.
-        states.force_place(account);
+    let Some((states, account)) = limit.of(newcomer.quota).filter(|_| claimed) else { return };
+    if !charged {
+        return states.release_place(account);
     }
-    let seed = overflow.filter(|_| seeded).and_then(|overflow| overflow.state(newcomer));
+    let mut scratch = None;
+    let seed = overflow.filter(|_| seeded).and_then(|overflow| overflow.state(newcomer, &mut scratch));
     states.insert(Entry { key: home.key, quota: newcomer.quota, seed }, change, account);
 }
 
@@ -286,23 +329,21 @@ impl Seat<'_> {
         CheckOutcome { decision: self.outcome.decision, receipt }
     }
 
-    /// Returns whether this seat is of the same limit, algorithm and key.
+    /// Returns whether this seat is of the same limit and key.
     fn has_key(&self, check: &Check<'_>, home: Home) -> bool {
-        self.home.key == home.key && self.has_limit(check)
+        self.home.key == home.key && self.check.limit == check.limit
     }
 
-    fn has_limit(&self, check: &Check<'_>) -> bool {
-        self.check.limit == check.limit && Algorithm::of(self.check.quota) == Algorithm::of(check.quota)
-    }
-
-    /// Returns whether this seat is held against the same state.
+    /// Returns whether this seat is held against the same state and may have written to it.
     fn shares(&self, check: &Check<'_>, (home, base): (Home, Base)) -> bool {
         match (self.base, base) {
             (Base::Shared, Base::Shared) => {
                 self.check.limit == check.limit && self.check.quota == check.quota
             }
             (Base::Shared, _) | (_, Base::Shared) => false,
-            _ => self.has_key(check, home),
+            // A newcomer that is not charged leaves nothing.
+            (Base::New { .. }, _) => self.has_key(check, home) && self.outcome.receipt.is_some(),
+            (Base::Own { .. }, _) => self.has_key(check, home),
         }
     }
 }

@@ -29,7 +29,7 @@ pub(super) fn make_room(shard: &mut Shard, newcomer: Newcomer<'_>, seed: usize) 
     }
     let mut forgot = sweep(states, KEYS_WHEN_FULL, account, now);
     // The room may be full of the dead of a limit to which no newcomers come.
-    if let Some(LimitStates { account, states }) = shard.another(limit) {
+    if let Some(LimitStates { account, states, .. }) = shard.another(limit) {
         for states in states {
             forgot |= sweep(states, KEYS_WHEN_FULL, account, now);
         }

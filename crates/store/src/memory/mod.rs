@@ -3,7 +3,8 @@
 //! A key is a keyed hash of 128 bits ([`digest`]). It picks one of the locks, and behind it, in the table of its
 //! limit and algorithm, a slot of 32 bytes ([`table`], [`pack`]). A batch takes the locks of all its keys in one order,
 //! evaluates, and writes all or nothing ([`batch`]). Newcomers make a clock hand forget what is as good as fresh
-//! ([`forget`]); when there is no room all the same ([`room`]), they share one state ([`overflow`]).
+//! ([`forget`]); when there is no room all the same ([`room`]), they share one state ([`overflow`]). A key that comes with
+//! another quota than before takes its state along ([`plans`]).
 
 mod batch;
 mod clock;
@@ -13,6 +14,7 @@ mod limits;
 mod logs;
 mod overflow;
 mod pack;
+mod plans;
 mod quotas;
 mod refund;
 mod room;
@@ -201,17 +203,12 @@ impl MemoryStore {
     fn with_limit<T>(
         &self,
         (limit, key): (LimitId, &[u8]),
-        mut each: impl FnMut(&mut states::States, &room::Account, KeyDigest) -> Option<T>,
+        each: impl FnOnce(&mut shard::LimitStates, KeyDigest) -> Option<T>,
     ) -> Result<Option<T>, StoreError> {
         self.limits.account(limit)?;
         let home = self.home(self.digester.digest(key));
         let Some(mut shard) = self.shards.lock_one(home.shard) else { return Ok(None) };
-        let Some(shard::LimitStates { account, states }) = shard.limit(limit) else { return Ok(None) };
-        let mut found = None;
-        for states in states {
-            found = found.or(each(states, account, home.key));
-        }
-        Ok(found)
+        Ok(shard.limit(limit).and_then(|limit| each(limit, home.key)))
     }
 }
 
@@ -245,19 +242,15 @@ impl Store for MemoryStore {
     }
 
     fn reset<'a>(&'a self, limit: LimitId, key: &'a [u8]) -> Reply<'a, ()> {
-        let forget = |states: &mut states::States, account: &room::Account, key| -> Option<()> {
-            if let Some(slot) = states.find_any(key) {
-                states.remove(slot, account);
-            }
+        let forget = |limit: &mut shard::LimitStates, key| -> Option<()> {
+            limit.forget(key);
             None
         };
         Reply::ready(self.with_limit((limit, key), forget).map(|_| ()))
     }
 
     fn inspect<'a>(&'a self, limit: LimitId, key: &'a [u8]) -> Reply<'a, Option<State>> {
-        Reply::ready(self.with_limit((limit, key), |states, _, key| {
-            states.read(states.find_any(key)?, &mut None).cloned()
-        }))
+        Reply::ready(self.with_limit((limit, key), |limit, key| limit.inspect(key)))
     }
 
     fn ping(&self) -> Reply<'_, ()> {

@@ -6,14 +6,16 @@
 //! what a flood costs. (A window from the first hit, opened by one and used by another, would end too early for the
 //! other, so here each charge makes it last its whole length from then.) One that finds room later starts from a copy,
 //! as does every newcomer until the shared state is as good as fresh: it may have been one of them. These states are
-//! outside the room for keys and bytes; there are as many as quotas, and a shared log holds at most its own limit.
+//! outside the room for keys and bytes; there are as many as quotas, and a shared log holds at most its own limit. A quota
+//! that has none yet starts from the one that was written last, carried over, so that a key which changes its plan meets
+//! its charges; one that goes to and fro between two that have both begun may use up each, once.
 
 use std::collections::HashMap;
 
-use tidegate_algorithms::{Change, Quota, State, Timestamp, Window, keep_until};
+use tidegate_algorithms::{Change, Lock, Quota, State, Timestamp, Window, carry, keep_until};
 
 use super::room::Account;
-use crate::check::{Algorithm, LimitId};
+use crate::check::LimitId;
 
 #[derive(Debug)]
 struct Shared {
@@ -56,30 +58,38 @@ impl Overflow {
         self.checks += 1;
     }
 
-    /// Returns the state that a newcomer shares or starts from: that of its own quota or, while there is none, the
-    /// one last written under a quota of the same algorithm, since a change of numbers mints nothing.
-    pub(super) fn state(&self, newcomer: Newcomer<'_>) -> Option<&State> {
-        let Newcomer { limit, quota, now } = newcomer;
-        let live = || {
-            let of_limit = self.limits.get(&limit).into_iter().flatten();
-            of_limit.filter(|shared| shared.keep_until(now) > now)
-        };
-        let exact = live().find(|shared| shared.quota == *quota);
-        let algorithm = Algorithm::of(quota);
-        let alike = || live().filter(|shared| Algorithm::of(&shared.quota) == algorithm);
-        exact.or_else(|| alike().max_by_key(|shared| shared.turn))?.state.as_ref()
+    /// Returns the state that a newcomer shares or starts from: that of its own quota or, while there is none, the one
+    /// that was written last, carried over and laid out in `scratch`, since a change of plan mints nothing.
+    pub(super) fn state<'a>(
+        &'a self,
+        newcomer: Newcomer<'_>,
+        scratch: &'a mut Option<State>,
+    ) -> Option<&'a State> {
+        let own = self.own_state(newcomer);
+        if own.is_some() {
+            return own;
+        }
+        let latest = self.live(newcomer).max_by_key(|shared| shared.turn)?;
+        *scratch = carry(&latest.quota, latest.state.as_ref()?, newcomer.quota, newcomer.now);
+        scratch.as_ref()
     }
 
-    /// Writes a change, decided on [`Overflow::state`], to the state that newcomers of this quota share.
+    fn live(&self, newcomer: Newcomer<'_>) -> impl Iterator<Item = &Shared> {
+        let Newcomer { limit, now, .. } = newcomer;
+        self.limits.get(&limit).into_iter().flatten().filter(move |shared| shared.keep_until(now) > now)
+    }
+
+    /// Writes a change, decided on [`Overflow::state`], to the state that newcomers of this quota share, and what was
+    /// carried over to it in any case.
     pub(super) fn write(&mut self, newcomer: Newcomer<'_>, change: &Change, account: &Account) {
         let Newcomer { limit, quota, now } = newcomer;
-        if *change == Change::Keep {
-            return;
-        }
         let seed = match self.own_state(newcomer) {
             Some(_) => None,
-            None => self.state(newcomer).cloned(),
+            None => self.state(newcomer, &mut None).cloned(),
         };
+        if seed.is_none() && *change == Change::Keep {
+            return;
+        }
         let shared = self.limits.entry(limit).or_default();
         shared.retain(|shared| shared.keep_until(now) > now);
         self.turn += 1;
@@ -97,15 +107,13 @@ impl Overflow {
 
     /// Returns the shared state of this very quota.
     pub(super) fn own_state(&self, newcomer: Newcomer<'_>) -> Option<&State> {
-        let Newcomer { limit, quota, now } = newcomer;
-        let mut of_limit = self.limits.get(&limit).into_iter().flatten();
-        of_limit.find(|shared| shared.quota == *quota && shared.keep_until(now) > now)?.state.as_ref()
+        self.live(newcomer).find(|shared| shared.quota == *newcomer.quota)?.state.as_ref()
     }
 }
 
 /// Returns the state that a charge to a shared state, or to a copy of one, is decided on, where it is another one.
 ///
-/// A window from the first hit may have been opened by somebody else long before. A key that came to it from a window
+/// A window from the first hit, also of a lockout, may have been opened by somebody else long before. A key that came to it from a window
 /// of its own, and found a fresh one soon after, would meet three windows within one length, where its bound allows
 /// for two. It lasts its whole length from each charge instead.
 pub(super) fn prolonged(quota: &Quota, state: &State, now: Timestamp) -> Option<State> {
@@ -113,6 +121,12 @@ pub(super) fn prolonged(quota: &Quota, state: &State, now: Timestamp) -> Option<
         (Quota::FixedWindow(quota), State::HitWindow(window)) if window.ends_at > now.as_micros() => {
             let ends_at = now.as_micros().saturating_add(quota.window().as_micros());
             Some(State::HitWindow(Window { ends_at, ..*window }))
+        }
+        (Quota::Lockout(quota), State::Lock(lock))
+            if lock.locked_until == 0 && lock.ends_at > now.as_micros() =>
+        {
+            let ends_at = now.as_micros().saturating_add(quota.within().as_micros());
+            Some(State::Lock(Lock { ends_at, ..*lock }))
         }
         _ => None,
     }

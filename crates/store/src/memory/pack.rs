@@ -6,11 +6,15 @@
 //! | windows | instant 53, early units 30, count 31, quota 14 |
 //! | counter | instant 52, current 31, previous 31, quota 14 |
 //! | log | index among the logs 32, quota 14 |
+//! | lockout | end of its window 53, early units 30, count 30, zero 1, quota 14 |
+//! | the same, locked | end of the lock 53, end of its window 53, early units 7, one 1, quota 14 |
 //!
 //! The denominator of a sub-microsecond instant is the numerator of the quota's rate, so the quota's number tells it.
-//! Nothing is lost: the domain of the algorithms ends before these fields do.
+//! Nothing that a decision tells is lost: the domain of the algorithms ends before these fields do. The count of a lockout
+//! that is locked is the attempts of its quota, or will not be asked for before the lock is over; of more early units than
+//! its field holds, so many are kept that a refund puts the window's end off no later than it would with all.
 
-use tidegate_algorithms::{Counter, Level, Mark, Quota, State, Window};
+use tidegate_algorithms::{Counter, Level, Lock, MAX_UNITS, Mark, Quota, State, Window};
 
 use super::quotas::QuotaId;
 use crate::check::Algorithm;
@@ -46,7 +50,13 @@ pub(super) fn pack(state: &State, quota: QuotaId) -> u128 {
             };
             word.and(sub.into(), 30).and(level.whole().into(), 31).and(micros, 52).0
         }
-        State::Log(_) | State::Lock(_) => word.0,
+        State::Lock(lock) if lock.locked_until > 0 => {
+            word.and(1, 1).and(lock.early.into(), 7).and(lock.ends_at, 53).and(lock.locked_until, 53).0
+        }
+        State::Lock(lock) => {
+            word.and(0, 1).and(lock.count.into(), 30).and(lock.early.into(), 30).and(lock.ends_at, 53).0
+        }
+        State::Log(_) => word.0,
     }
 }
 
@@ -74,13 +84,23 @@ pub(super) fn unpack(algorithm: Algorithm, word: u128, quota: Option<&Quota>) ->
         }),
         Algorithm::Credit => State::Credit(level(word, quota)),
         Algorithm::Backlog => State::Backlog(level(word, quota)),
-        Algorithm::Log | Algorithm::Lock => return None,
+        Algorithm::Lock => State::Lock(lock(word, quota)),
+        Algorithm::Log => return None,
     })
 }
 
+fn lock(word: u128, quota: Option<&Quota>) -> Lock {
+    if word & 1 == 0 {
+        let (count, early) = (narrow_30(word >> 1), narrow_30(word >> 31));
+        return Lock { ends_at: narrow_64(word >> 61), count, early, locked_until: 0 };
+    }
+    let count = if let Some(Quota::Lockout(quota)) = quota { quota.attempts() } else { MAX_UNITS };
+    let ends_at = narrow_64(word >> 8) & ((1 << 53) - 1);
+    Lock { ends_at, count, early: narrow_32(word >> 1) & 0x7f, locked_until: narrow_64(word >> 61) }
+}
+
 fn window(word: u128) -> Window {
-    let early = narrow_32(word >> 31) & ((1 << 30) - 1);
-    Window { ends_at: narrow_64(word >> 61), count: narrow_31(word), early }
+    Window { ends_at: narrow_64(word >> 61), count: narrow_31(word), early: narrow_30(word >> 31) }
 }
 
 fn level(word: u128, quota: Option<&Quota>) -> Level {
@@ -89,8 +109,7 @@ fn level(word: u128, quota: Option<&Quota>) -> Level {
         Some(Quota::LeakyBucket(quota)) => quota.rate().units(),
         _ => 1,
     };
-    let sub = narrow_32(word) & ((1 << 30) - 1);
-    Level::from_parts(narrow_31(word >> 30), Mark::from_parts(narrow_64(word >> 61), sub, per))
+    Level::from_parts(narrow_31(word >> 30), Mark::from_parts(narrow_64(word >> 61), narrow_30(word), per))
 }
 
 /// A word that is filled from its low end.
@@ -102,6 +121,10 @@ impl Word {
         let most = (1_u64 << bits) - 1;
         Self(self.0 | u128::from(field.min(most)) << self.1, self.1 + bits)
     }
+}
+
+fn narrow_30(word: u128) -> u32 {
+    narrow_32(word) & ((1 << 30) - 1)
 }
 
 fn narrow_31(word: u128) -> u32 {
@@ -158,6 +181,32 @@ mod tests {
         }
         assert_eq!(log_of(pack_log(u32::MAX, QuotaId(9))), u32::MAX);
         assert_eq!(quota_of(pack_log(u32::MAX, QuotaId(9))), QuotaId(9));
+    }
+
+    #[test]
+    fn a_lockout_is_kept_to_the_ends_of_its_fields() {
+        let last = Timestamp::MAX.as_micros() * 2 + 1;
+        for attempts in [1, 5, 127, MAX_UNITS] {
+            let day = Span::from_secs(86_400);
+            let quota = Quota::lockout(attempts.into(), day, day).unwrap();
+            for ends_at in [1, 1_700_000_000_000_000, last] {
+                for count in [0, 1, attempts - 1] {
+                    let open = Lock { ends_at, count, early: count, locked_until: 0 };
+                    same_after_packing(&State::Lock(open), Algorithm::Lock, &quota);
+                }
+                for locked_until in [1, 1_700_000_000_000_001, last] {
+                    let early = attempts.min(127);
+                    let locked = Lock { ends_at, count: attempts, early, locked_until };
+                    same_after_packing(&State::Lock(locked), Algorithm::Lock, &quota);
+                    let more = State::Lock(Lock { early: attempts, ..locked });
+                    let kept = unpack(Algorithm::Lock, pack(&more, QuotaId(1)), Some(&quota));
+                    assert_eq!(kept, Some(State::Lock(locked)));
+                }
+            }
+        }
+        let locked = State::Lock(Lock { ends_at: 7, count: 5, early: 0, locked_until: 9 });
+        let expected = State::Lock(Lock { ends_at: 7, count: MAX_UNITS, early: 0, locked_until: 9 });
+        assert_eq!(unpack(Algorithm::Lock, pack(&locked, QuotaId::UNKNOWN), None), Some(expected));
     }
 
     #[test]

@@ -33,6 +33,11 @@ impl Quotas {
         self.list.get(usize::from(id.0))
     }
 
+    /// Returns the quotas that have a number.
+    pub(super) fn all(&self) -> &[Quota] {
+        &self.list
+    }
+
     /// Returns whether every number is given out.
     pub(super) fn is_exhausted(&self) -> bool {
         self.list.len() >= usize::from(QuotaId::UNKNOWN.0)

@@ -5,11 +5,11 @@ use tidegate_shards::Indices;
 
 use super::MemoryStore;
 use super::overflow::Newcomer;
-use super::shard::{LimitStates, Shard};
-use crate::check::{ChargeReceipt, Give, Refund};
+use crate::check::{Give, Refund};
 
 impl MemoryStore {
-    /// Gives each charge back to the state that was charged, as far as its algorithm can.
+    /// Gives each charge back to the state that was charged, as far as its algorithm can, if that was last written under
+    /// the quota of the refund.
     ///
     /// A charge to a shared state is given back there. If its key has since got a state of its own, the copy that it
     /// started from keeps the charge: less is given back than could be, never more.
@@ -19,12 +19,14 @@ impl MemoryStore {
         let now = self.instant(at);
         for (Refund { receipt, quota, give }, home) in refunds.iter().zip(homes) {
             if *give == Give::All {
-                forget(locks.shard(home.shard), receipt);
+                let shard = locks.shard(home.shard);
+                if let Some(limit) = shard.and_then(|shard| shard.limit(receipt.limit())) {
+                    limit.forget(home.key);
+                }
             }
             if !receipt.is_of(quota) {
                 continue;
             }
-            let newcomer = Newcomer { limit: receipt.limit(), quota, now };
             if receipt.is_shared() {
                 locks.last();
             }
@@ -33,25 +35,17 @@ impl MemoryStore {
                 continue;
             };
             if receipt.is_shared() {
-                if let Some(overflow) = overflow {
-                    let change = refund(quota, overflow.own_state(newcomer), receipt.receipt(), now);
+                let newcomer = Newcomer { limit: receipt.limit(), quota, now };
+                if let Some(overflow) = overflow
+                    && let Some(state) = overflow.own_state(newcomer)
+                {
+                    let change = refund(quota, Some(state), receipt.receipt(), now);
                     overflow.write(newcomer, &change, account);
                 }
-            } else if let Some(slot) = states.find(home.key, quota, now) {
+            } else if let Some(slot) = states.find(home.key, quota) {
                 let mut scratch = None;
                 let change = refund(quota, states.read(slot, &mut scratch), receipt.receipt(), now);
                 states.write(slot, quota, &change, account);
-            }
-        }
-    }
-}
-
-/// Forgets what the charged limit keeps of the charged key alone.
-fn forget(shard: Option<&mut Shard>, receipt: &ChargeReceipt) {
-    if let Some(LimitStates { account, states }) = shard.and_then(|shard| shard.limit(receipt.limit())) {
-        for states in states {
-            if let Some(slot) = states.find_any(receipt.key()) {
-                states.remove(slot, account);
             }
         }
     }

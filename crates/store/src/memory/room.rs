@@ -121,10 +121,6 @@ impl Account {
         self.ledger.keys.claim(&self.keys, 1, self.sharers())
     }
 
-    pub(super) fn force_key(&self) {
-        self.ledger.keys.force(&self.keys, 1);
-    }
-
     pub(super) fn release_key(&self) {
         self.ledger.keys.release(&self.keys, 1);
     }

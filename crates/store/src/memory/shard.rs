@@ -1,7 +1,7 @@
 //! What lies behind one lock: for each limit its account and its states, one table an algorithm.
 //!
-//! A limit whose keys are on plans of different algorithms has a table for each; a key that changes its algorithm
-//! starts fresh there, and finds its old state when it changes back in time, so going to and fro mints nothing.
+//! A limit whose keys are on plans of different algorithms has a table for each, and the current state of a key is in one
+//! of them.
 
 use std::sync::Arc;
 
@@ -25,16 +25,15 @@ pub(super) struct Shard {
 pub(super) struct LimitStates {
     pub(super) account: Arc<Account>,
     pub(super) states: SmallVec<[States; 1]>,
+    /// Whether some key has ever changed its quota here, and may have left a state behind.
+    pub(super) changed: bool,
 }
 
 impl Shard {
     /// Returns the limit's states of the quota's algorithm and its account, `None` while there are none.
     #[inline]
     pub(super) fn get(&mut self, limit: LimitId, quota: &Quota) -> Option<(&mut States, &Account)> {
-        let algorithm = Algorithm::of(quota);
-        let limit = self.limit(limit)?;
-        let states = limit.states.iter_mut().find(|states| states.algorithm() == algorithm)?;
-        Some((states, &limit.account))
+        self.limit(limit)?.of(quota)
     }
 
     /// Returns everything this shard has of a limit.
@@ -61,8 +60,11 @@ impl Shard {
             self.limits.resize_with(place.saturating_add(1), || None);
         }
         if let Some(limit) = self.limits.get_mut(place) {
-            let limit = limit
-                .get_or_insert_with(|| LimitStates { account: Arc::clone(account), states: SmallVec::new() });
+            let limit = limit.get_or_insert_with(|| LimitStates {
+                account: Arc::clone(account),
+                states: SmallVec::new(),
+                changed: false,
+            });
             limit.states.push(States::new(Algorithm::of(quota)));
         }
     }

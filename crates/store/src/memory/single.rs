@@ -1,4 +1,4 @@
-//! The short way for the most frequent question: one check of a key that is known.
+//! The short way for the most frequent question: one check of a key that is known and on the plan it was on.
 
 use tidegate_algorithms::{Decision, Receipt, Timestamp, decide, peek};
 
@@ -7,7 +7,8 @@ use super::batch::Home;
 use crate::check::Check;
 
 impl MemoryStore {
-    /// Answers one check of a key that has a state; `None` when it has none, and nothing was written.
+    /// Answers one check of a key that has a state last written under the same quota; `None` when it has none, and
+    /// nothing was written.
     #[inline]
     pub(super) fn answer_known(
         &self,
@@ -19,7 +20,7 @@ impl MemoryStore {
         let mut shard = self.shards.lock_one(home.shard)?;
         let now = self.instant(at);
         let (states, account) = shard.get(check.limit, check.quota)?;
-        let place = states.find(home.key, check.quota, now)?;
+        let place = states.find(home.key, check.quota)?;
         let mut scratch = None;
         let state = states.read(place, &mut scratch);
         if only_peek {

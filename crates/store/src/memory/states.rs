@@ -1,6 +1,6 @@
 //! The states of one limit and one algorithm in one shard.
 
-use tidegate_algorithms::{Change, Quota, State, Timestamp, keep_until};
+use tidegate_algorithms::{Change, Quota, State, Timestamp, carry, keep_until};
 
 use super::logs::Logs;
 use super::pack;
@@ -8,6 +8,7 @@ use super::quotas::{QuotaId, Quotas};
 use super::room::Account;
 use super::table::Table;
 use crate::check::{Algorithm, KeyDigest};
+use crate::plans::Held;
 
 #[derive(Debug)]
 pub(super) struct States {
@@ -43,11 +44,16 @@ impl States {
         self.algorithm
     }
 
-    /// Returns the slot of a key, unless its state is one to forget under another quota than this.
+    /// Returns the slot of a key whose state was last written under this very quota.
     #[inline]
-    pub(super) fn find(&self, key: KeyDigest, quota: &Quota, now: Timestamp) -> Option<usize> {
-        let slot = self.table.find(key)?;
-        (self.quota(slot) == Some(quota) || !self.is_forgotten(slot, now)).then_some(slot)
+    pub(super) fn find(&self, key: KeyDigest, quota: &Quota) -> Option<usize> {
+        self.table.find(key).filter(|slot| self.is_under(*slot, quota))
+    }
+
+    /// Returns whether the state in a slot was last written under this very quota.
+    #[inline]
+    pub(super) fn is_under(&self, slot: usize, quota: &Quota) -> bool {
+        self.quota(slot) == Some(quota)
     }
 
     /// Returns the slot of a key, unless its state is one to forget.
@@ -71,9 +77,32 @@ impl States {
         scratch.as_ref()
     }
 
+    /// Returns the state in a slot carried over to a quota.
+    pub(super) fn carry(&self, slot: usize, quota: &Quota, now: Timestamp) -> Option<State> {
+        let mut scratch = None;
+        let state = self.read(slot, &mut scratch)?;
+        match self.quota(slot) {
+            Some(from) => carry(from, state, quota, now),
+            // Its numbers are lost: it is held against the new ones as it stands, across algorithms as if it had been
+            // written under the numbers known longest.
+            None if self.algorithm == Algorithm::of(quota) => Some(state.clone()),
+            None => carry(self.quotas.get(QuotaId(0))?, state, quota, now),
+        }
+    }
+
+    /// Returns a copy of the state in a slot and the quota it was last written under, if that is known.
+    pub(super) fn held(&self, slot: usize) -> Option<Held> {
+        Some((self.read(slot, &mut None)?.clone(), *self.quota(slot)?))
+    }
+
+    /// Returns the quotas that states may have been written under.
+    pub(super) fn quotas(&self) -> &[Quota] {
+        self.quotas.all()
+    }
+
     /// Returns the quota that the state in a slot was last written under.
     #[inline]
-    fn quota(&self, slot: usize) -> Option<&Quota> {
+    pub(super) fn quota(&self, slot: usize) -> Option<&Quota> {
         let (_, word) = self.table.at(slot)?;
         self.quotas.get(pack::quota_of(word))
     }
@@ -87,7 +116,7 @@ impl States {
         }
     }
 
-    /// Writes a change to the state in a slot.
+    /// Writes a change to the state in a slot, which was last written under this quota.
     #[inline]
     pub(super) fn write(&mut self, slot: usize, quota: &Quota, change: &Change, account: &Account) {
         let Some((_, word)) = self.table.at(slot) else { return };
@@ -135,16 +164,23 @@ impl States {
         true
     }
 
-    /// Claims a place for one more key whether or not there is room.
-    pub(super) fn force_place(&mut self, account: &Account) {
-        account.force_key();
+    /// Claims a place for a key that the account counts already.
+    pub(super) fn adopt_place(&mut self) {
         self.claimed += 1;
+        if self.algorithm == Algorithm::Log {
+            self.claimed_bytes += Logs::bytes_of_a_new_one();
+        }
     }
 
     /// Gives a place back that was claimed.
     pub(super) fn release_place(&mut self, account: &Account) {
-        self.end_claim();
+        self.cede_claim(account);
         account.release_key();
+    }
+
+    /// Gives up a place that was claimed, for a key that the account still counts.
+    pub(super) fn cede_claim(&mut self, account: &Account) {
+        self.end_claim();
         self.correct(account);
     }
 
@@ -167,31 +203,28 @@ impl States {
         self.correct(account);
     }
 
+    /// Keeps the state of a key under another name, in place of what is there.
+    pub(super) fn rename(&mut self, key: KeyDigest, name: KeyDigest, account: &Account) {
+        if let Some(slot) = self.table.find(name) {
+            self.remove(slot, account);
+        }
+        let Some(slot) = self.table.find(key) else { return };
+        if let Some((_, word)) = self.table.at(slot) {
+            self.table.remove(slot);
+            self.table.insert(name, word);
+        }
+        self.correct(account);
+    }
+
     /// Empties a slot.
     pub(super) fn remove(&mut self, slot: usize, account: &Account) {
-        if !self.clear(slot) {
-            return;
+        if self.cede(slot, account) {
+            account.release_key();
         }
-        account.release_key();
-        if let Some(homes) = self.table.wants_fewer_homes() {
-            self.resize(homes);
-        }
-        self.correct(account);
     }
 
-    /// Empties a slot and keeps its place claimed for the same key.
-    pub(super) fn vacate(&mut self, slot: usize, account: &Account) {
-        if !self.clear(slot) {
-            return self.force_place(account);
-        }
-        self.claimed += 1;
-        if self.algorithm == Algorithm::Log {
-            self.claimed_bytes += Logs::bytes_of_a_new_one();
-        }
-        self.correct(account);
-    }
-
-    fn clear(&mut self, slot: usize) -> bool {
+    /// Empties a slot whose key the account still counts; tells whether it held one.
+    pub(super) fn cede(&mut self, slot: usize, account: &Account) -> bool {
         let Some((_, word)) = self.table.at(slot) else { return false };
         if self.algorithm == Algorithm::Log {
             self.logs.remove(pack::log_of(word));
@@ -200,6 +233,10 @@ impl States {
         if self.table.len() == 0 {
             self.quotas.clear();
         }
+        if let Some(homes) = self.table.wants_fewer_homes() {
+            self.resize(homes);
+        }
+        self.correct(account);
         true
     }
 

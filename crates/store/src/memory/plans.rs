@@ -1,0 +1,202 @@
+//! Keys that come with another quota than their state was last written under: after a reload, or on another plan.
+//!
+//! The current state of a key is in one table of its limit, whatever quota it came with. Under another it is carried over
+//! first, to the table of the other's algorithm, and the state that is left stays in its own under a name derived from
+//! the key and its quota, as long as it means something and there is room for both ([`crate::plans`] says why). Without
+//! room the one that comes takes the place of the one that goes.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use smallvec::SmallVec;
+use tidegate_algorithms::{Change, Quota, State};
+
+use super::overflow::Newcomer;
+use super::room::Account;
+use super::shard::LimitStates;
+use super::states::{Entry, States};
+use crate::check::{Algorithm, KeyDigest};
+use crate::plans::{Plans, stricter};
+
+impl LimitStates {
+    /// Returns the states of the quota's algorithm and the account.
+    #[inline]
+    pub(super) fn of(&mut self, quota: &Quota) -> Option<(&mut States, &Account)> {
+        let algorithm = Algorithm::of(quota);
+        let states = self.states.iter_mut().find(|states| states.algorithm() == algorithm)?;
+        Some((states, &self.account))
+    }
+
+    /// Tells whether a check of this quota meets a state that is not one to forget, and gives its slot if it was last
+    /// written under the quota.
+    pub(super) fn find_live(&self, key: KeyDigest, newcomer: Newcomer<'_>) -> Option<Option<usize>> {
+        for states in &self.states {
+            if let Some(slot) = states.find_live(key, newcomer.now) {
+                return Some(Some(slot).filter(|slot| states.is_under(*slot, newcomer.quota)));
+            }
+        }
+        self.left(key, newcomer).map(|_| None)
+    }
+
+    /// Returns the state that a check of this quota meets.
+    pub(super) fn state(&self, key: KeyDigest, newcomer: Newcomer<'_>) -> Option<State> {
+        let Newcomer { quota, now, .. } = newcomer;
+        let current = self.states.iter().find_map(|states| Some((states, states.find_live(key, now)?)));
+        let left = || self.left(key, newcomer).and_then(|(states, slot)| Some(states.held(slot)?.0));
+        match current {
+            Some((states, slot)) if states.is_under(slot, quota) => states.read(slot, &mut None).cloned(),
+            Some((states, slot)) => stricter(quota, states.carry(slot, quota, now), left(), now),
+            None => left(),
+        }
+    }
+
+    /// Adds the current state of a key to `plans`, and the one that was left under this quota.
+    pub(super) fn load(&self, key: KeyDigest, newcomer: Newcomer<'_>, plans: &mut Plans) {
+        if plans.current.is_none() {
+            let held = |states: &States| states.held(states.find_live(key, newcomer.now)?);
+            plans.current = self.states.iter().find_map(held);
+        }
+        let left = self.left(key, newcomer).and_then(|(states, slot)| states.held(slot));
+        plans.left.extend(left.filter(|_| plans.left.iter().all(|(_, quota)| quota != newcomer.quota)));
+    }
+
+    /// Writes a change that was decided on [`LimitStates::state`], and that with it; tells whether there was any. A state
+    /// that is as good as fresh under the quota is not written until something is charged.
+    pub(super) fn rewrite(&mut self, key: KeyDigest, newcomer: Newcomer<'_>, change: &Change) -> bool {
+        let quota = newcomer.quota;
+        let current = self.find_any(key);
+        if let Some((at, slot)) = current
+            && let Some(states) = self.states.get_mut(at).filter(|states| states.is_under(slot, quota))
+        {
+            states.write(slot, quota, change, &self.account);
+            return true;
+        }
+        if current.is_none() && self.left(key, newcomer).is_none() {
+            return false;
+        }
+        let state = self.state(key, newcomer);
+        if state.is_some() || *change != Change::Keep {
+            let placed = self.take_left(key, newcomer);
+            let bytes = if let Some(State::Log(log)) = &state { log.heap_bytes() } else { 0 };
+            let placed = self.leave(key, newcomer, (placed, bytes));
+            if let Some((states, account)) = self.of(quota).filter(|_| placed) {
+                states.insert(Entry { key, quota, seed: state.as_ref() }, change, account);
+            }
+            self.changed = true;
+        }
+        true
+    }
+
+    /// Takes out the state that was left under this quota, and keeps its place claimed; `false` when there is none.
+    fn take_left(&mut self, key: KeyDigest, newcomer: Newcomer<'_>) -> bool {
+        let name = left_name(key, newcomer.quota);
+        let Some((states, account)) = self.of(newcomer.quota) else { return false };
+        let Some(slot) = states.find_any(name) else { return false };
+        states.cede(slot, account);
+        states.adopt_place();
+        true
+    }
+
+    /// Leaves the current state of a key where a check of its own quota will find it, and claims a place of `bytes` for
+    /// the next unless one is `placed`. Without room the next has the place of the one that was to stay.
+    fn leave(&mut self, key: KeyDigest, newcomer: Newcomer<'_>, (placed, bytes): (bool, usize)) -> bool {
+        let Some(old) = self.quota(key, newcomer) else {
+            let Some((at, slot)) = self.find_any(key) else { return placed };
+            return self.give_up((at, slot), newcomer.quota, placed);
+        };
+        let claimed = placed
+            || self.of(newcomer.quota).is_some_and(|(states, account)| states.claim_place(bytes, account));
+        // Whatever was claimed or taken out may have moved it.
+        let Some((at, slot)) = self.find_any(key) else { return claimed };
+        if !claimed {
+            return self.give_up((at, slot), newcomer.quota, placed);
+        }
+        if let Some(states) = self.states.get_mut(at) {
+            states.rename(key, left_name(key, &old), &self.account);
+        }
+        true
+    }
+
+    /// Empties a slot, and has its place claimed under a quota unless another is `placed`.
+    fn give_up(&mut self, (at, slot): (usize, usize), quota: &Quota, placed: bool) -> bool {
+        if let Some(states) = self.states.get_mut(at) {
+            states.cede(slot, &self.account);
+        }
+        match self.of(quota).filter(|_| !placed) {
+            Some((states, _)) => states.adopt_place(),
+            None => self.account.release_key(),
+        }
+        true
+    }
+
+    /// Returns the quota that the current state of a key was last written under, unless it is one to forget.
+    fn quota(&self, key: KeyDigest, newcomer: Newcomer<'_>) -> Option<Quota> {
+        let quota = |states: &States| states.quota(states.find_live(key, newcomer.now)?).copied();
+        self.states.iter().find_map(quota)
+    }
+
+    /// Returns where the state is that was left under this quota, unless it is one to forget.
+    fn left(&self, key: KeyDigest, newcomer: Newcomer<'_>) -> Option<(&States, usize)> {
+        if !self.changed {
+            return None;
+        }
+        let algorithm = Algorithm::of(newcomer.quota);
+        let states = self.states.iter().find(|states| states.algorithm() == algorithm)?;
+        let slot = states.find_live(left_name(key, newcomer.quota), newcomer.now)?;
+        Some((states, slot))
+    }
+
+    /// Drops the state of a key, one to forget, and claims its place for a new one; `false` when it has none.
+    pub(super) fn keep_place(&mut self, key: KeyDigest, quota: &Quota) -> bool {
+        self.find_any(key).is_some_and(|place| self.give_up(place, quota, false))
+    }
+
+    /// Claims for `to` the place that is claimed for `from`.
+    pub(super) fn hand_over(&mut self, from: &Quota, to: &Quota) {
+        if let Some((states, account)) = self.of(from) {
+            states.cede_claim(account);
+        }
+        match self.of(to) {
+            Some((states, _)) => states.adopt_place(),
+            None => self.account.release_key(),
+        }
+    }
+
+    /// Forgets a key.
+    pub(super) fn forget(&mut self, key: KeyDigest) {
+        for states in &mut self.states {
+            let names: SmallVec<[KeyDigest; 4]> = match self.changed {
+                true => states.quotas().iter().map(|quota| left_name(key, quota)).collect(),
+                false => SmallVec::new(),
+            };
+            for name in std::iter::once(key).chain(names) {
+                if let Some(slot) = states.find_any(name) {
+                    states.remove(slot, &self.account);
+                }
+            }
+        }
+    }
+
+    /// Returns the current state of a key.
+    pub(super) fn inspect(&self, key: KeyDigest) -> Option<State> {
+        self.states.iter().find_map(|states| states.read(states.find_any(key)?, &mut None).cloned())
+    }
+
+    fn find_any(&self, key: KeyDigest) -> Option<(usize, usize)> {
+        self.states.iter().enumerate().find_map(|(at, states)| Some((at, states.find_any(key)?)))
+    }
+}
+
+/// Returns the name under which a key's state of a quota is kept that is not its current one.
+fn left_name(key: KeyDigest, quota: &Quota) -> KeyDigest {
+    let half = |which: u8| {
+        let mut hasher = DefaultHasher::new();
+        (which, quota).hash(&mut hasher);
+        hasher.finish()
+    };
+    let [first, second] = key.halves();
+    match [first ^ half(0), second ^ half(1)] {
+        // Zero marks an empty slot of a table.
+        [0, 0] => KeyDigest::from_halves([0, 1]),
+        halves => KeyDigest::from_halves(halves),
+    }
+}

@@ -1,0 +1,68 @@
+//! What a limit remembers of one key that is asked about under several quotas: plans, overrides, changed numbers.
+//!
+//! The state it was last written under is carried over to another quota that comes ([`carry`]). That may lose what the
+//! other cannot hold: a count above its limit, a window longer than its own. So the state that is left is kept as long
+//! as it means something, and whoever comes back to its quota meets it, unless what is carried back is stricter.
+//! However a key goes to and fro, no plan then admits more than its own bound.
+
+use smallvec::SmallVec;
+use tidegate_algorithms::{Ask, Change, Quota, State, Timestamp, carry, keep_until, peek};
+
+/// A state and the quota it was last written under.
+pub(crate) type Held = (State, Quota);
+
+/// The states of one key.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Plans {
+    pub(crate) current: Option<Held>,
+    pub(crate) left: SmallVec<[Held; 2]>,
+}
+
+impl Plans {
+    /// Forgets what cannot be told from a fresh state.
+    #[cfg(feature = "testing")]
+    pub(crate) fn forget(&mut self, now: Timestamp) {
+        let live = |(state, quota): &Held| keep_until(quota, state, now) > now;
+        self.current = self.current.take().filter(live);
+        self.left.retain(|held| live(held));
+    }
+
+    /// Returns the state that a check is held against.
+    pub(crate) fn state(&self, quota: &Quota, now: Timestamp) -> Option<State> {
+        let left = || self.left.iter().find(|(_, of)| of == quota).map(|(state, _)| state.clone());
+        match &self.current {
+            Some((state, of)) if of == quota => Some(state.clone()),
+            Some((state, of)) => stricter(quota, carry(of, state, quota, now), left(), now),
+            None => left(),
+        }
+    }
+
+    /// Writes a change that was decided on [`Plans::state`], and that with it: even if the change is none, unless it is
+    /// as good as fresh.
+    pub(crate) fn change(&mut self, quota: &Quota, change: &Change, now: Timestamp) {
+        let mut state = self.state(quota, now);
+        change.clone().apply(&mut state);
+        let Some(state) = state else { return };
+        if let Some(gone) = self.current.replace((state, *quota)).filter(|(_, of)| of != quota) {
+            self.left.retain(|(_, of)| of != quota && *of != gone.1);
+            self.left.push(gone);
+        } else {
+            self.left.retain(|(_, of)| of != quota);
+        }
+    }
+}
+
+/// Returns the stricter of a state carried over to a quota and one that was left under it.
+///
+/// The one left when both leave as much: what is carried was charged just now, so that a key which goes to and fro while
+/// it waits would wait for ever.
+pub(crate) fn stricter(
+    quota: &Quota,
+    carried: Option<State>,
+    left: Option<State>,
+    now: Timestamp,
+) -> Option<State> {
+    let (Some(carried), Some(left)) = (&carried, &left) else { return carried.or(left) };
+    let remaining = |state| peek(quota, Some(state), Ask::units(0), now).remaining;
+    Some(if remaining(left) <= remaining(carried) { left.clone() } else { carried.clone() })
+}
