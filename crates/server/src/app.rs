@@ -8,23 +8,27 @@ use std::io;
 use std::net::SocketAddr;
 
 use tidegate::Limiter;
+use tidegate::files::Loaded;
 use tidegate_policy::Policy;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use crate::api::{self, Token, TokenError};
+use crate::api::{Token, TokenError};
 use crate::gateway::{self, Gateway};
-use crate::health;
-use crate::net::tls::TlsError;
-use crate::net::{DrainReport, ServeOptions, serve};
+use crate::net::tls::{Shown, TlsError};
+use crate::net::{DrainReport, Networks, ServeOptions, serve};
 use crate::proxy::UpstreamError;
+use crate::reload::{InForce, Load, Reloader, Shared, Status};
+use crate::watch::Watched;
+use crate::{admin, api, health};
 
 /// A limiter with every face its policy names, bound and ready to run.
 pub struct App {
-    limiter: Limiter,
     gateway: Option<(TcpListener, Gateway, ServeOptions)>,
-    api: Option<(TcpListener, Option<Token>)>,
+    api: Option<TcpListener>,
+    admin: Option<TcpListener>,
     health: Option<TcpListener>,
+    reloader: Reloader,
 }
 
 /// Where an application listens; `None` for a face it does not have.
@@ -34,6 +38,8 @@ pub struct Addresses {
     pub gateway: Option<SocketAddr>,
     /// The decision API's address.
     pub api: Option<SocketAddr>,
+    /// The operator's endpoint's address.
+    pub admin: Option<SocketAddr>,
     /// The health endpoint's address.
     pub health: Option<SocketAddr>,
 }
@@ -67,9 +73,14 @@ pub enum StartError {
     /// The upstream cannot be forwarded to.
     #[error("gateway: {0}")]
     Upstream(#[source] UpstreamError),
-    /// The decision API's token cannot be read.
-    #[error("api: {0}")]
-    Token(#[source] TokenError),
+    /// A face's token cannot be read.
+    #[error("{face}: {source}")]
+    Token {
+        /// The face.
+        face: &'static str,
+        /// Why.
+        source: TokenError,
+    },
     /// The policy does not make a limiter.
     #[error("{0}")]
     Limiter(#[source] tidegate::BuildError),
@@ -105,31 +116,42 @@ fn cannot_listen(address: SocketAddr, error: &io::Error) -> String {
 }
 
 impl App {
-    /// Binds every face of a policy.
+    /// Binds every face of a policy that stays as it is.
     ///
     /// # Errors
     /// When a port is taken, or a file the policy names cannot be used; nothing is served then.
     pub async fn bind(policy: Policy) -> Result<Self, StartError> {
-        let mut app = Self {
-            limiter: Limiter::from_policy(policy.clone()).map_err(StartError::Limiter)?,
-            gateway: None,
-            api: None,
-            health: None,
-        };
-        if let Some(face) = &policy.gateway {
-            let service = gateway::service(&app.limiter, face, &policy.trusted);
-            let service = service.map_err(StartError::Upstream)?;
-            let options = gateway::options(face, &policy.trusted).map_err(StartError::Tls)?;
-            app.gateway = Some((listen("gateway", face.listen).await?, service, options));
+        Self::bind_with(Loaded { policy, sources: Vec::new() }, None).await
+    }
+
+    /// Binds every face of a policy that `load` has read, and reads anew when a reload is asked for.
+    ///
+    /// # Errors
+    /// As [`App::bind`].
+    pub async fn bind_loaded(loaded: Loaded, load: Box<Load>) -> Result<Self, StartError> {
+        Self::bind_with(loaded, Some(load)).await
+    }
+
+    async fn bind_with(loaded: Loaded, load: Option<Box<Load>>) -> Result<Self, StartError> {
+        let Loaded { policy, sources } = loaded;
+        // Before certificates and tokens are read: what changes in between is seen by the first look.
+        let watched = load.as_ref().map(|_| Watched::of(&policy, &sources)).unwrap_or_default();
+        let limiter = Limiter::from_policy(policy.clone()).map_err(StartError::Limiter)?;
+        let in_force = in_force(limiter, &policy)?;
+        let mut gateway = None;
+        if let (Some(face), Some(service)) = (&policy.gateway, &in_force.gateway) {
+            let options = gateway::options(face, &in_force.balancers, in_force.certificate.as_ref());
+            let options = options.map_err(StartError::Tls)?;
+            gateway = Some((listen("gateway", face.listen).await?, service.clone(), options));
         }
-        if let Some(face) = &policy.api {
-            let token = face.token_file.as_deref().map(Token::read).transpose().map_err(StartError::Token)?;
-            app.api = Some((listen("api", face.listen).await?, token));
-        }
-        if let Some(face) = &policy.health {
-            app.health = Some(listen("health", face.listen).await?);
-        }
-        Ok(app)
+        let status = Status::new(&sources).into();
+        Ok(Self {
+            gateway,
+            api: face("api", policy.api.map(|face| face.listen)).await?,
+            admin: face("admin", policy.admin.map(|face| face.listen)).await?,
+            health: face("health", policy.health.map(|face| face.listen)).await?,
+            reloader: Reloader { shared: Shared { in_force, load, status, watched: watched.into() }.into() },
+        })
     }
 
     /// Returns where the application listens.
@@ -140,20 +162,28 @@ impl App {
         let address = |listener: Option<&TcpListener>| listener.map(TcpListener::local_addr).transpose();
         Ok(Addresses {
             gateway: address(self.gateway.as_ref().map(|(listener, ..)| listener))?,
-            api: address(self.api.as_ref().map(|(listener, _)| listener))?,
+            api: address(self.api.as_ref())?,
+            admin: address(self.admin.as_ref())?,
             health: address(self.health.as_ref())?,
         })
     }
 
     /// Returns the limiter all faces share.
     pub fn limiter(&self) -> &Limiter {
-        &self.limiter
+        &self.reloader.shared.in_force.limiter
+    }
+
+    /// Returns what reloads the application's policy, also while it runs.
+    pub fn reloader(&self) -> Reloader {
+        self.reloader.clone()
     }
 
     /// Serves until `shutdown` completes and every request under way has been answered.
     ///
-    /// Health says "not ready" from then on, and is the last to go: whoever watches can see the draining.
+    /// Health says "not ready" from then on, and is the last to go, with the operator's endpoint: whoever watches can see
+    /// the draining.
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> Report {
+        let in_force = &self.reloader.shared.in_force;
         let (draining, drained) = (CancellationToken::new(), CancellationToken::new());
         let stop = || draining.clone().cancelled_owned();
         let gateway = async {
@@ -161,9 +191,8 @@ impl App {
             Some(serve(listener, service, options, stop()).await)
         };
         let api = async {
-            let (listener, token) = self.api?;
-            let router = api::router(self.limiter.clone(), token);
-            Some(serve(listener, router, ServeOptions::default(), stop()).await)
+            let router = api::router_with(in_force.limiter.clone(), in_force.api_token.clone());
+            Some(serve(self.api?, router, ServeOptions::default(), stop()).await)
         };
         let faces = async {
             // Without a gateway or an API nothing drains, and health must still wait for the stop.
@@ -171,17 +200,53 @@ impl App {
             drained.cancel();
             Report { gateway, api }
         };
+        let last = || drained.clone().cancelled_owned();
+        let admin = async {
+            let Some(listener) = self.admin else { return };
+            let router = admin::router(self.reloader.clone(), in_force.admin_token.clone());
+            serve(listener, router, ServeOptions::default(), last()).await;
+        };
         let health = async {
             let Some(listener) = self.health else { return };
-            let router = health::router(self.limiter.clone(), draining.clone());
-            serve(listener, router, ServeOptions::default(), drained.clone().cancelled_owned()).await;
+            let status = self.reloader.status().clone();
+            let router = health::router_with(in_force.limiter.clone(), draining.clone(), Some(status));
+            serve(listener, router, ServeOptions::default(), last()).await;
         };
         let told = async {
             shutdown.await;
             draining.cancel();
         };
-        let (report, (), ()) = tokio::join!(faces, health, told);
+        let (report, (), (), ()) = tokio::join!(faces, admin, health, told);
+        in_force.limiter.look_back();
         report
+    }
+}
+
+/// Builds what a reload replaces.
+fn in_force(limiter: Limiter, policy: &Policy) -> Result<InForce, StartError> {
+    let face = policy.gateway.as_ref();
+    let service = face.map(|face| gateway::service(&limiter, face, &policy.trusted));
+    let files = face.and_then(|face| face.tls.as_ref());
+    let token = |face, path: Option<&std::path::PathBuf>| {
+        path.map(Token::read).transpose().map_err(|source| StartError::Token { face, source })
+    };
+    let api_token = token("api", policy.api.as_ref().and_then(|face| face.token_file.as_ref()))?;
+    let admin_token = token("admin", policy.admin.as_ref().and_then(|face| face.token_file.as_ref()))?;
+    let certificate = files.map(|files| Shown::read(&files.certificate, &files.key));
+    Ok(InForce {
+        gateway: service.transpose().map_err(StartError::Upstream)?,
+        certificate: certificate.transpose().map_err(StartError::Tls)?,
+        balancers: Networks::from(policy.trusted.networks().to_vec()),
+        api_token: api_token.into(),
+        admin_token: admin_token.into(),
+        limiter,
+    })
+}
+
+async fn face(face: &'static str, address: Option<SocketAddr>) -> Result<Option<TcpListener>, StartError> {
+    match address {
+        Some(address) => listen(face, address).await.map(Some),
+        None => Ok(None),
     }
 }
 

@@ -1,8 +1,10 @@
 //! The gateway: the limit layer before the forwarding service, and its settings read from the policy.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use arc_swap::ArcSwap;
 use http::{Request, Response};
 use hyper::body::Incoming;
 use tidegate::Limiter;
@@ -11,13 +13,27 @@ use tidegate_tower::{AnswerBody, LimitLayer, LimitService, PeerAddr};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::net::tls::{self, TlsError};
-use crate::net::{PeerInfo, ProxyProtocol, RequestLimits, ServeOptions};
+use crate::net::tls::{Shown, TlsError};
+use crate::net::{Networks, PeerInfo, ProxyProtocol, RequestLimits, ServeOptions};
 use crate::proxy::{Proxy, ProxyBody, ProxyOptions, UpstreamError};
 
-/// What a library user mounts, before what only a gateway needs.
+/// What a library user mounts, before what only a gateway needs. Clones share it, and the upstream may be replaced: a
+/// request that has begun ends at the one it began with.
 #[derive(Debug, Clone)]
-pub struct Gateway(LimitService<Proxy>);
+pub struct Gateway {
+    in_force: Arc<ArcSwap<InForce>>,
+}
+
+/// A service, and what it was built by.
+#[derive(Debug)]
+struct InForce {
+    service: LimitService<Proxy>,
+    options: ProxyOptions,
+}
+
+/// A forwarding service that may take the place of another, found to be possible.
+#[derive(Debug)]
+pub struct Prepared(Option<InForce>);
 
 /// Builds the gateway's service: limit, then forward.
 ///
@@ -28,27 +44,68 @@ pub fn service(
     face: &file::Gateway,
     trusted: &TrustedProxies,
 ) -> Result<Gateway, UpstreamError> {
-    let options = ProxyOptions {
+    let in_force = InForce::new(limiter, forwarding(face, trusted))?;
+    Ok(Gateway { in_force: Arc::new(ArcSwap::from_pointee(in_force)) })
+}
+
+/// Returns the forwarding service's settings.
+fn forwarding(face: &file::Gateway, trusted: &TrustedProxies) -> ProxyOptions {
+    ProxyOptions {
         upstream: face.upstream.clone(),
         http2: face.upstream_http2,
         upstream_timeout: face.upstream_timeout,
         max_requests: face.max_connections,
         client_header: Some(trusted.client_header()),
         ..ProxyOptions::default()
-    };
-    let forward = Proxy::new(&options)?;
-    Ok(Gateway(LimitLayer::new(limiter.clone()).layer(forward)))
+    }
 }
 
-/// Returns the listener's settings.
+impl InForce {
+    fn new(limiter: &Limiter, options: ProxyOptions) -> Result<Self, UpstreamError> {
+        let service = LimitLayer::new(limiter.clone()).layer(Proxy::new(&options)?);
+        Ok(Self { service, options })
+    }
+}
+
+impl Gateway {
+    /// Prepares to forward as another policy says. Where that is as before, the connections to the upstream stay.
+    ///
+    /// # Errors
+    /// When the upstream is not one that can be forwarded to.
+    pub fn prepare(
+        &self,
+        limiter: &Limiter,
+        face: &file::Gateway,
+        trusted: &TrustedProxies,
+    ) -> Result<Prepared, UpstreamError> {
+        let options = forwarding(face, trusted);
+        if options == self.in_force.load().options {
+            return Ok(Prepared(None));
+        }
+        InForce::new(limiter, options).map(|in_force| Prepared(Some(in_force)))
+    }
+
+    /// Forwards requests that come from now on as prepared.
+    pub fn replace(&self, prepared: Prepared) {
+        if let Prepared(Some(in_force)) = prepared {
+            self.in_force.store(Arc::new(in_force));
+        }
+    }
+}
+
+/// Returns the listener's settings; its certificate and whom it takes the PROXY protocol from can be replaced through what
+/// is handed in.
 ///
 /// # Errors
-/// When the certificate or its key cannot be used.
-pub fn options(face: &file::Gateway, trusted: &TrustedProxies) -> Result<ServeOptions, TlsError> {
-    let tls = face.tls.as_ref().map(|files| tls::acceptor(&files.certificate, &files.key)).transpose()?;
-    let proxy_protocol = face
-        .proxy_protocol
-        .then(|| ProxyProtocol { trusted: trusted.networks().to_vec(), ..ProxyProtocol::default() });
+/// When TLS cannot be set up.
+pub fn options(
+    face: &file::Gateway,
+    trusted: &Networks,
+    certificate: Option<&Shown>,
+) -> Result<ServeOptions, TlsError> {
+    let tls = certificate.map(Shown::acceptor).transpose()?;
+    let proxy_protocol =
+        face.proxy_protocol.then(|| ProxyProtocol { trusted: trusted.clone(), ..ProxyProtocol::default() });
     Ok(ServeOptions {
         tls,
         proxy_protocol,
@@ -65,15 +122,17 @@ impl Service<Request<Incoming>> for Gateway {
     type Error = Infallible;
     type Future = <LimitService<Proxy> as Service<Request<Incoming>>>::Future;
 
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Service::<Request<Incoming>>::poll_ready(&mut self.0, context)
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        // The forwarding service is ready at all times; what is full makes a request wait, not the service.
+        Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, mut request: Request<Incoming>) -> Self::Future {
         if let Some(peer) = request.extensions().get::<PeerInfo>().map(PeerInfo::ip) {
             request.extensions_mut().insert(PeerAddr(peer));
         }
-        self.0.call(request)
+        let mut service = self.in_force.load().service.clone();
+        service.call(request)
     }
 }
 
@@ -87,7 +146,7 @@ mod tests {
                     fallback: { limits: [{ name: l, says: Ten a minute per client., key: client_ip, \
                     sliding_counter: { limit: 10, window: 1m } }] }\n";
         let policy = tidegate_policy::parse("policy.yaml", text).unwrap();
-        let said = options(policy.gateway.as_ref().unwrap(), &policy.trusted).unwrap();
+        let said = options(policy.gateway.as_ref().unwrap(), &Networks::default(), None).unwrap();
         // What is compared here is compared by its words; TLS and the PROXY protocol are off in both.
         let default = ServeOptions::default();
         assert_eq!(format!("{said:?}"), format!("{default:?}"));

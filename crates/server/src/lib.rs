@@ -1,4 +1,4 @@
-//! Tidegate's network faces: gateway, decision API, health.
+//! Tidegate's network faces: gateway, decision API, the operator's endpoint, health.
 //!
 //! For programs of one's own there are four doors:
 //!
@@ -9,6 +9,7 @@
 //! The rest of [`net`], [`proxy`] and [`gateway`] is public so that each half can be run and tested without the other:
 //! the listener with no limits and no upstream, the forwarding service with no listener. It may change with any version.
 
+pub mod admin;
 pub mod api;
 pub mod app;
 pub mod gateway;
@@ -16,3 +17,5 @@ pub mod health;
 pub mod net;
 mod problem;
 pub mod proxy;
+pub mod reload;
+mod watch;

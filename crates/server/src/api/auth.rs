@@ -1,23 +1,22 @@
 //! The demand for a bearer token (RFC 6750).
 
-use std::sync::Arc;
-
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
 use http::{HeaderMap, StatusCode};
 
-use super::token::Token;
+use super::token::TokenInForce;
 use crate::problem::Problem;
 
-/// Lets a call with the token pass and answers any other with 401.
-pub(super) async fn demand(State(token): State<Arc<Token>>, request: Request, next: Next) -> Response {
+/// Lets a call with the token pass and answers any other with 401; where none is demanded, every call passes.
+pub(crate) async fn demand(State(token): State<TokenInForce>, request: Request, next: Next) -> Response {
+    let Some(token) = token.get() else { return next.run(request).await };
     let (challenge, detail) = match bearer(request.headers()) {
         Some(given) if token.is(given) => return next.run(request).await,
         Some(_) => (
             "Bearer realm=\"tidegate\", error=\"invalid_token\"",
-            "the bearer token is not the one this API was started with; send the one in its token file",
+            "the bearer token is not the one this API demands; send the one in its token file",
         ),
         None => (
             "Bearer realm=\"tidegate\"",

@@ -1,6 +1,5 @@
 //! `POST /v1/check`: one request, described by the caller, decided.
 
-use std::collections::BTreeSet;
 use std::time::Instant;
 
 use axum::Json;
@@ -9,7 +8,6 @@ use axum::response::{IntoResponse, Response};
 use http::header::CACHE_CONTROL;
 use serde::Deserialize;
 use tidegate::Verdict;
-use tidegate::policy_file::Policy;
 use utoipa::ToSchema;
 
 use super::book::ReceiptId;
@@ -66,31 +64,11 @@ pub(super) struct CheckCall {
     pub(super) max_delay_ms: Option<Whole>,
 }
 
-/// The names of the keys that limits count on.
-#[derive(Debug, Default)]
-pub(super) struct KeyNames(BTreeSet<String>);
-
-impl KeyNames {
-    /// Returns the names that a policy's limits read.
-    pub(super) fn of(policy: Option<&Policy>) -> Self {
-        let rules = policy.into_iter().flat_map(|policy| policy.rules.iter().chain(&policy.fallback));
-        let limits = rules.flat_map(|rule| &rule.limits);
-        Self(limits.flat_map(|limit| limit.key.sources()).map(str::to_owned).collect())
-    }
-
-    pub(super) fn has(&self, name: &str) -> bool {
-        self.0.contains(name)
-    }
-
-    pub(super) fn iter(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(String::as_str)
-    }
-}
-
 /// Decides a request.
 ///
 /// All limits of the policy that apply are asked at once: all are charged, or none is. The verdict is the same that
-/// the gateway would give. What was charged can be given back once, with the receipt.
+/// the gateway would give. What was charged can be given back once, with the receipt: all of it by `/v1/refund`, or what
+/// limits that count failures took by `/v1/outcome`.
 #[utoipa::path(
     post,
     path = "/v1/check",
@@ -99,8 +77,9 @@ impl KeyNames {
     responses((status = 200, description = "The verdict, whatever it is.", body = Checked<'_>))
 )]
 pub(super) async fn check(State(api): State<Api>, request: Request) -> Result<Response, Problem> {
-    let question = call::read::<CheckCall>(request).await?.question(&api.keys)?;
+    let call = call::read::<CheckCall>(request).await?;
     let in_force = api.limiter.snapshot();
+    let question = call.question(&api.names.of(&in_force))?;
     let mut verdict = in_force.check_with(&question.request(), Some(&question.keys), question.options).await;
     let receipt = api.keep_receipt(&mut verdict);
     let styles = in_force.policy().map_or(&[][..], |policy| &policy.headers);

@@ -1,9 +1,10 @@
-//! The decision API: checks and refunds for whoever cannot put the gateway in front of itself.
+//! The decision API: checks, outcomes and refunds for whoever cannot put the gateway in front of itself.
 //!
 //! | route | answers |
 //! |---|---|
 //! | `POST /v1/check` | 200 with a verdict, whatever the verdict is |
-//! | `POST /v1/refund` | 200 once for each receipt |
+//! | `POST /v1/outcome` | 200 once for each receipt |
+//! | `POST /v1/refund` | 200 once for each receipt that had no outcome |
 //! | `GET /v1/policy` | the policy in force |
 //! | `GET /openapi.json` | this API, described |
 //!
@@ -16,9 +17,12 @@ mod book;
 mod call;
 mod check;
 mod fields;
+mod names;
 mod openapi;
+mod outcome;
 mod policy;
 mod question;
+mod receipt;
 mod refund;
 mod token;
 mod verdict;
@@ -29,10 +33,11 @@ use axum::Router;
 use axum::routing::{get, post};
 use tidegate::Limiter;
 
-pub use token::{Token, TokenError};
+pub(crate) use auth::demand;
+pub use token::{Token, TokenError, TokenInForce};
 
 use book::Book;
-use check::KeyNames;
+use names::NamesInForce;
 
 use crate::problem::with_problems;
 
@@ -44,26 +49,34 @@ pub const MAX_CALL_BYTES: usize = 1 << 20;
 struct Api {
     limiter: Limiter,
     book: Arc<Book>,
-    keys: Arc<KeyNames>,
+    names: Arc<NamesInForce>,
 }
 
 /// Builds the decision API over a limiter; with a token, every route under `/v1/` demands it.
 pub fn router(limiter: Limiter, token: Option<Token>) -> Router {
-    let keys = Arc::new(KeyNames::of(limiter.policy().as_deref()));
-    let document = openapi::document(&keys, token.is_some());
-    let mut calls = with_problems(
+    router_with(limiter, token.into())
+}
+
+/// Builds the decision API over a limiter, with a token that may be replaced while it is served. The policy may be as well:
+/// each call is answered under the one in force when it came.
+pub fn router_with(limiter: Limiter, token: TokenInForce) -> Router {
+    let calls = with_problems(
         Router::new()
             .route("/check", post(check::check))
+            .route("/outcome", post(outcome::outcome))
             .route("/refund", post(refund::refund))
             .route("/policy", get(policy::policy)),
     );
-    if let Some(token) = token {
-        calls = calls.layer(axum::middleware::from_fn_with_state(Arc::new(token), auth::demand));
-    }
-    let document = get(move || std::future::ready(openapi::answer(document)));
+    let calls = calls.layer(axum::middleware::from_fn_with_state(token.clone(), demand));
+    let names = Arc::<NamesInForce>::default();
+    let (described, of) = (limiter.clone(), Arc::clone(&names));
+    let document = get(move || {
+        let document = openapi::document(&of.of(&described.snapshot()), token.is_set());
+        std::future::ready(openapi::answer(document))
+    });
     with_problems(Router::new().nest("/v1", calls).route("/openapi.json", document)).with_state(Api {
         limiter,
         book: Arc::default(),
-        keys,
+        names,
     })
 }

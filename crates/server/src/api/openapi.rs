@@ -9,7 +9,7 @@ use http::header::CONTENT_TYPE;
 use serde_json::{Map, Value, json};
 use utoipa::OpenApi;
 
-use super::check::KeyNames;
+use super::names::KeyNames;
 
 /// What a call that carries a body may be answered besides.
 const OF_CALLS: [(&str, &str); 5] = [
@@ -29,7 +29,7 @@ const TOKEN: &str = "token";
         description = "Decides requests by a rate-limit policy, and gives back what was charged.",
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
     ),
-    paths(super::check::check, super::refund::refund, super::policy::policy),
+    paths(super::check::check, super::outcome::outcome, super::refund::refund, super::policy::policy),
     components(schemas(crate::problem::Problem))
 )]
 struct Document;
@@ -39,6 +39,9 @@ pub(super) fn document(keys: &KeyNames, has_token: bool) -> Bytes {
     let mut document = serde_json::to_value(Document::openapi()).unwrap_or_default();
     if let Some(call) = document.pointer_mut("/components/schemas/CheckRequest") {
         describe_call(call, keys);
+    }
+    if let Some(call) = document.pointer_mut("/components/schemas/OutcomeRequest") {
+        describe_outcome(call);
     }
     if let Some(paths) = document.get_mut("paths").and_then(Value::as_object_mut) {
         let operations = paths.values_mut().filter_map(Value::as_object_mut).flat_map(Map::values_mut);
@@ -85,6 +88,44 @@ fn problem(status: &str, description: &str) -> Value {
     json!({ "description": description, "headers": headers, "content": content })
 }
 
+/// Describes header fields, of a request or an answer.
+fn fields() -> Value {
+    let value = json!({
+        "type": "string", "maxLength": 8192, "pattern": "^[^\\u0000-\\u0008\\u000a-\\u001f\\u007f]*$"
+    });
+    let values = json!({ "type": "array", "items": value, "maxItems": 16 });
+    json!({
+        "type": ["object", "null"],
+        "maxProperties": 128,
+        "propertyNames": { "minLength": 1, "maxLength": 256, "pattern": "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$" },
+        "additionalProperties": { "anyOf": [value, values] },
+        "examples": [{ "content-type": "application/json", "x-forwarded-for": ["192.0.2.7"] }],
+    })
+}
+
+/// Describes the two ways to tell an outcome, of which a call has one.
+fn describe_outcome(call: &mut Value) {
+    let by_answer = json!({
+        "required": ["status"],
+        "properties": { "status": { "type": "integer" }, "success": { "type": "null" } }
+    });
+    let by_word = json!({
+        "required": ["success"],
+        "properties": {
+            "success": { "type": "boolean" }, "status": { "type": "null" }, "headers": { "type": "null" }
+        }
+    });
+    if let Some(headers) = call.pointer_mut("/properties/headers").and_then(Value::as_object_mut)
+        && let Value::Object(fields) = fields()
+    {
+        headers.extend(fields);
+        headers.insert("examples".to_owned(), json!([{ "location": "/account" }]));
+    }
+    if let Some(call) = call.as_object_mut() {
+        call.insert("oneOf".to_owned(), json!([by_answer, by_word]));
+    }
+}
+
 /// Describes the members whose schemas the types cannot tell.
 fn describe_call(call: &mut Value, keys: &KeyNames) {
     // Never both: which of them is the body?
@@ -113,20 +154,7 @@ fn describe_call(call: &mut Value, keys: &KeyNames) {
             "examples": ["192.0.2.7", "2001:db8::7"],
         }),
     );
-    let value = json!({
-        "type": "string", "maxLength": 8192, "pattern": "^[^\\u0000-\\u0008\\u000a-\\u001f\\u007f]*$"
-    });
-    let values = json!({ "type": "array", "items": value, "maxItems": 16 });
-    describe(
-        "headers",
-        json!({
-            "type": ["object", "null"],
-            "maxProperties": 128,
-            "propertyNames": { "minLength": 1, "maxLength": 256, "pattern": "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$" },
-            "additionalProperties": { "anyOf": [value, values] },
-            "examples": [{ "content-type": "application/json", "x-forwarded-for": ["192.0.2.7"] }],
-        }),
-    );
+    describe("headers", fields());
     let ready = json!({ "type": "string", "maxLength": 8192 });
     let named: Map<String, Value> = keys.iter().map(|name| (name.to_owned(), ready.clone())).collect();
     describe(

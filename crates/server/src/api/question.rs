@@ -12,8 +12,9 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use tidegate::policy_file::{self, ReadyKeys};
 use tidegate::{CheckOptions, Span};
 
-use super::check::{CheckCall, KeyNames};
+use super::check::CheckCall;
 use super::fields::{Members, OneOrMore, Whole};
+use super::names::KeyNames;
 use crate::problem::Problem;
 
 /// The most units a check may ask for, and the most a limit may hold.
@@ -135,7 +136,8 @@ fn address(text: &str) -> Result<IpAddr, Problem> {
     parsed.map(|address| address.to_canonical()).map_err(|_| Problem::of_member("client", why))
 }
 
-fn headers(given: &Members<OneOrMore>) -> Result<HeaderMap, Problem> {
+/// Checks header fields by what a message may hold.
+pub(super) fn headers(given: &Members<OneOrMore>) -> Result<HeaderMap, Problem> {
     if given.0.len() > MAX_HEADERS {
         let why = format!("has more than {MAX_HEADERS} fields; send those that the policy looks at");
         return Err(Problem::of_member("headers", why));

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use arc_swap::ArcSwapOption;
 use subtle::ConstantTimeEq;
 
 /// The least bytes of a token: 16 random characters cannot be guessed through a network.
@@ -44,6 +46,31 @@ impl Token {
 impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Token(..)")
+    }
+}
+
+/// The token that is demanded at present, if one is. Clones are the same one.
+#[derive(Debug, Clone, Default)]
+pub struct TokenInForce(Arc<ArcSwapOption<Token>>);
+
+impl TokenInForce {
+    /// Demands another token, or none.
+    pub fn replace(&self, token: Option<Token>) {
+        self.0.store(token.map(Arc::new));
+    }
+
+    pub(super) fn get(&self) -> Option<Arc<Token>> {
+        self.0.load_full()
+    }
+
+    pub(super) fn is_set(&self) -> bool {
+        self.0.load().is_some()
+    }
+}
+
+impl From<Option<Token>> for TokenInForce {
+    fn from(token: Option<Token>) -> Self {
+        Self(Arc::new(ArcSwapOption::new(token.map(Arc::new))))
     }
 }
 

@@ -290,7 +290,7 @@ async fn read_source(
     expected: &ProxyProtocol,
 ) -> Result<(Option<SocketAddr>, Bytes), HeaderError> {
     let address = peer.ip().to_canonical();
-    if !expected.trusted.iter().any(|network| network.contains(&address)) {
+    if !expected.trusted.contain(&address) {
         return Err(HeaderError::Untrusted(address));
     }
     tokio::time::timeout(expected.timeout, proxy_protocol::read_header(stream))

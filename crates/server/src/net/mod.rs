@@ -23,7 +23,7 @@ mod stall;
 pub mod tls;
 mod tunnels;
 
-pub use options::{ProxyProtocol, RequestLimits, ServeOptions};
+pub use options::{Networks, ProxyProtocol, RequestLimits, ServeOptions};
 pub use peer::PeerInfo;
 pub use serve::{DrainReport, serve};
 pub use tunnels::TunnelScope;

@@ -1,8 +1,11 @@
 //! The settings of one listener.
 
 use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use ipnet::IpNet;
 use tokio_rustls::TlsAcceptor;
 
@@ -96,17 +99,39 @@ impl Default for RequestLimits {
     }
 }
 
+/// Networks that can be replaced while a listener asks for them. Clones are the same networks.
+#[derive(Clone, Debug, Default)]
+pub struct Networks(Arc<ArcSwap<Vec<IpNet>>>);
+
+impl Networks {
+    /// Returns whether an address is in one of them.
+    pub(crate) fn contain(&self, address: &IpAddr) -> bool {
+        self.0.load().iter().any(|network| network.contains(address))
+    }
+
+    /// Puts other networks in the place of these.
+    pub fn replace(&self, networks: Vec<IpNet>) {
+        self.0.store(Arc::new(networks));
+    }
+}
+
+impl From<Vec<IpNet>> for Networks {
+    fn from(networks: Vec<IpNet>) -> Self {
+        Self(Arc::new(ArcSwap::from_pointee(networks)))
+    }
+}
+
 /// Who may speak the PROXY protocol to a listener, and how fast.
 #[derive(Clone, Debug)]
 pub struct ProxyProtocol {
     /// The load balancers; a connection from anywhere else is closed unread.
-    pub trusted: Vec<IpNet>,
+    pub trusted: Networks,
     /// The longest the header may take. Default 3 s, the least the protocol asks for.
     pub timeout: Duration,
 }
 
 impl Default for ProxyProtocol {
     fn default() -> Self {
-        Self { trusted: Vec::new(), timeout: Duration::from_secs(3) }
+        Self { trusted: Networks::default(), timeout: Duration::from_secs(3) }
     }
 }

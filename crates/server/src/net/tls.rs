@@ -3,9 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
 use tokio_rustls::TlsAcceptor;
 
 /// Why TLS could not be set up; the words name the file and the remedy.
@@ -47,6 +50,9 @@ pub enum TlsError {
         /// What rustls says.
         source: rustls::Error,
     },
+    /// The build knows no version of TLS.
+    #[error("TLS cannot be set up: {0}")]
+    Versions(#[source] rustls::Error),
 }
 
 /// Loads a certificate chain and its private key (PKCS#8, PKCS#1 or SEC1) and returns an acceptor for them.
@@ -54,19 +60,74 @@ pub enum TlsError {
 /// # Errors
 /// Fails when a file cannot be read, holds no certificate or key, or when the two do not belong together.
 pub fn acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor, TlsError> {
-    let chain = read_chain(certificate)?;
-    let private = read_key(key)?;
-    let unusable =
-        |source| TlsError::Unusable { certificate: certificate.to_owned(), key: key.to_owned(), source };
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(unusable)?
-        .with_no_client_auth()
-        .with_single_cert(chain, private)
-        .map_err(unusable)?;
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(TlsAcceptor::from(Arc::new(config)))
+    Shown::read(certificate, key)?.acceptor()
+}
+
+/// The certificate that a listener shows, which can be replaced while it listens. Clones are the same certificate.
+#[derive(Debug, Clone)]
+pub struct Shown(Arc<Resolver>);
+
+/// A certificate and its key, read and found to belong together.
+#[derive(Debug, Clone)]
+pub struct Certified(Arc<CertifiedKey>);
+
+impl Certified {
+    /// Reads a certificate chain and its private key.
+    ///
+    /// # Errors
+    /// Fails when a file cannot be read, holds no certificate or key, or when the two do not belong together.
+    pub fn read(certificate: &Path, key: &Path) -> Result<Self, TlsError> {
+        let chain = read_chain(certificate)?;
+        let private = read_key(key)?;
+        let certified = CertifiedKey::from_der(chain, private, &rustls::crypto::ring::default_provider());
+        let certified = certified.map_err(|source| TlsError::Unusable {
+            certificate: certificate.to_owned(),
+            key: key.to_owned(),
+            source,
+        })?;
+        Ok(Self(Arc::new(certified)))
+    }
+}
+
+impl Shown {
+    /// Reads the certificate to begin with.
+    ///
+    /// # Errors
+    /// As [`Certified::read`].
+    pub fn read(certificate: &Path, key: &Path) -> Result<Self, TlsError> {
+        let Certified(certified) = Certified::read(certificate, key)?;
+        Ok(Self(Arc::new(Resolver(ArcSwap::new(certified)))))
+    }
+
+    /// Shows another certificate from the next handshake on.
+    pub fn replace(&self, certified: Certified) {
+        self.0.0.store(certified.0);
+    }
+
+    /// Builds an acceptor that shows it.
+    ///
+    /// # Errors
+    /// Fails when the provider of ciphers knows no version of TLS.
+    pub fn acceptor(&self) -> Result<TlsAcceptor, TlsError> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let resolver: Arc<dyn ResolvesServerCert> = Arc::<Resolver>::clone(&self.0);
+        let mut config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(TlsError::Versions)?
+            .with_no_client_auth()
+            .with_cert_resolver(resolver);
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        Ok(TlsAcceptor::from(Arc::new(config)))
+    }
+}
+
+#[derive(Debug)]
+struct Resolver(ArcSwap<CertifiedKey>);
+
+impl ResolvesServerCert for Resolver {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(self.0.load_full())
+    }
 }
 
 fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {

@@ -24,7 +24,7 @@ const HTTP2_PING: Duration = Duration::from_secs(20);
 const TCP_KEEPALIVE: Duration = Duration::from_mins(1);
 
 /// Where to forward to, and with how much patience.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProxyOptions {
     /// The upstream: `http://host:port`, no path. The default is `http://127.0.0.1:3000`.
     pub upstream: Uri,

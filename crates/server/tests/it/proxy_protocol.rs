@@ -7,7 +7,7 @@ use tidegate_server::net::{ProxyProtocol, ServeOptions};
 use crate::support::{Gateway, RawServer, field, proxy_to};
 
 async fn gateway(upstream: &RawServer, trusted: &str, timeout: Duration) -> Gateway {
-    let proxy_protocol = Some(ProxyProtocol { trusted: vec![trusted.parse().unwrap()], timeout });
+    let proxy_protocol = Some(ProxyProtocol { trusted: vec![trusted.parse().unwrap()].into(), timeout });
     let options = ServeOptions { proxy_protocol, ..ServeOptions::default() };
     Gateway::start(proxy_to(upstream.address), options).await
 }

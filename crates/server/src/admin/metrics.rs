@@ -1,0 +1,161 @@
+//! The counters as `OpenMetrics` text.
+//!
+//! Labels are names of the policy and words of this file: nothing a client sends becomes one.
+
+use std::fmt;
+use std::time::SystemTime;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _, NoLabelSet, text};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Registry;
+use tidegate::{LimitObserved, Limiter, Observed, Usage};
+
+use crate::reload::{Status, Version};
+
+/// The media type of what [`text`] writes.
+pub(super) const CONTENT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Writes what a limiter has counted, and what became of reloads.
+///
+/// # Errors
+/// When it cannot be written down, which a string never refuses.
+pub(super) fn text(limiter: &Limiter, status: &Status) -> Result<String, fmt::Error> {
+    let moment = Moment {
+        observed: limiter.observe(),
+        memory: limiter.memory_usage(),
+        reloads: status.reloads(),
+        version: status.version(),
+    };
+    let mut registry = Registry::with_prefix("tidegate");
+    registry.register_collector(Box::new(moment));
+    let mut out = String::new();
+    text::encode(&mut out, &registry)?;
+    Ok(out)
+}
+
+/// Everything there is to tell, read at one moment.
+#[derive(Debug)]
+struct Moment {
+    observed: Observed,
+    memory: Option<Usage>,
+    reloads: (u64, u64),
+    version: Version,
+}
+
+type Labels<'a> = Vec<(&'static str, &'a str)>;
+
+impl Collector for Moment {
+    fn encode(&self, mut to: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        self.of_requests(&mut to)?;
+        self.of_limits(&mut to)?;
+        self.of_policy(&mut to)?;
+        self.of_memory(&mut to)
+    }
+}
+
+impl Moment {
+    fn of_requests(&self, to: &mut DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let requests =
+            self.observed.requests.iter().map(|(ruling, count)| (vec![("ruling", *ruling)], *count));
+        counters(to, ("requests", "Requests by what became of them"), requests)?;
+        let errors = self.observed.store_errors;
+        counters(to, ("store_errors", "Checks that the store did not answer"), [(Labels::new(), errors)])?;
+        let warnings = self.observed.warnings.iter().map(|(cause, count)| (vec![("cause", *cause)], *count));
+        counters(to, ("warnings", "How often each cause of a warning came up; it is logged once"), warnings)
+    }
+
+    fn of_limits(&self, to: &mut DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let limits = &self.observed.limits;
+        let decisions = limits.iter().flat_map(decisions);
+        counters(to, ("decisions", "Answers of each limit, by plan where it has plans"), decisions)?;
+        let of = |limit| vec![("limit", name(limit))];
+        let missing = limits.iter().map(|limit| (of(limit), limit.missing_key));
+        counters(to, ("missing_key", "Requests that lack the key of a limit"), missing)?;
+        let alerts = limits.iter().filter_map(|limit| Some((of(limit), limit.alerts?)));
+        counters(
+            to,
+            ("alerts", "How often the use of a limit has risen to its alert_at, for some key"),
+            alerts,
+        )?;
+        let rules = self.observed.rules.iter().map(|(rule, count)| (vec![("rule", &**rule)], *count));
+        counters(to, ("rule_matches", "Requests that each rule applied to"), rules)
+    }
+
+    fn of_policy(&self, to: &mut DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let (applied, refused) = self.reloads;
+        let reloads = [(vec![("result", "applied")], applied), (vec![("result", "refused")], refused)];
+        counters(to, ("reloads", "Reloads of the policy by their result"), reloads)?;
+        let since = self.version.loaded.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        gauge(
+            to,
+            ("policy_loaded_timestamp_seconds", "When the policy in force was loaded"),
+            since.as_secs(),
+        )?;
+        let limits = self.observed.limits.len().to_string();
+        let policy = [("hash", self.version.hash.as_str()), ("limits", &limits)];
+        info(to, ("policy", "The policy in force"), &policy)?;
+        info(to, ("build", "This program"), &[("version", env!("CARGO_PKG_VERSION"))])
+    }
+
+    fn of_memory(&self, to: &mut DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let Some(memory) = self.memory else { return Ok(()) };
+        let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+        gauge(to, ("memory_keys", "Keys that have a state of their own"), count(memory.keys))?;
+        gauge(to, ("memory_bytes", "Bytes of the memory store's tables and logs"), count(memory.bytes))?;
+        let shared = [(Labels::new(), memory.shared_checks)];
+        counters(
+            to,
+            ("memory_shared_checks", "Checks held against a state that keys without room share"),
+            shared,
+        )
+    }
+}
+
+fn name(limit: &LimitObserved) -> &str {
+    &limit.name
+}
+
+/// Returns a limit's answers, by plan where it has plans.
+fn decisions(limit: &LimitObserved) -> impl Iterator<Item = (Labels<'_>, u64)> {
+    let terms = limit.terms.iter().flat_map(|terms| {
+        [("admitted", terms.admitted), ("refused", terms.refused), ("shadow_refused", terms.shadow_refused)]
+            .map(|(outcome, count)| {
+                let plan = terms.plan.as_deref().map(|plan| ("plan", plan));
+                let mut labels = vec![("limit", name(limit)), ("outcome", outcome)];
+                labels.extend(plan);
+                (labels, count)
+            })
+    });
+    terms.chain([(vec![("limit", name(limit)), ("outcome", "skipped")], limit.skipped)])
+}
+
+fn counters<'a>(
+    to: &mut DescriptorEncoder<'_>,
+    (name, help): (&str, &str),
+    values: impl IntoIterator<Item = (Labels<'a>, u64)>,
+) -> Result<(), fmt::Error> {
+    let mut family = to.encode_descriptor(name, help, None, MetricType::Counter)?;
+    for (labels, value) in values {
+        if labels.is_empty() {
+            family.encode_counter::<NoLabelSet, _, u64>(&value, None)?;
+        } else {
+            ConstCounter::new(value).encode(family.encode_family(&labels)?)?;
+        }
+    }
+    Ok(())
+}
+
+fn gauge(to: &mut DescriptorEncoder<'_>, (name, help): (&str, &str), value: u64) -> Result<(), fmt::Error> {
+    ConstGauge::new(value).encode(to.encode_descriptor(name, help, None, MetricType::Gauge)?)
+}
+
+fn info<const N: usize>(
+    to: &mut DescriptorEncoder<'_>,
+    (name, help): (&str, &str),
+    labels: &[(&'static str, &str); N],
+) -> Result<(), fmt::Error> {
+    to.encode_descriptor(name, help, None, MetricType::Info)?.encode_info(&labels.as_slice())
+}

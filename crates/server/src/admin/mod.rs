@@ -1,0 +1,59 @@
+//! The operator's endpoint: what has been counted, and reloading.
+//!
+//! | route | answers |
+//! |---|---|
+//! | `GET /metrics` | the counters, as `OpenMetrics` text |
+//! | `POST /reload` | 200 once the policy was read anew and is in force, 422 with what keeps it from that |
+//!
+//! With a token both demand it.
+
+mod metrics;
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use http::StatusCode;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use serde_json::json;
+
+use crate::api::{TokenInForce, demand};
+use crate::problem::{Problem, with_problems};
+use crate::reload::{ReloadError, Reloader};
+
+/// Builds the operator's endpoint over what a reloader keeps.
+pub fn router(reloader: Reloader, token: TokenInForce) -> Router {
+    let routes = Router::new().route("/metrics", get(metrics)).route("/reload", post(reload));
+    with_problems(routes).layer(axum::middleware::from_fn_with_state(token, demand)).with_state(reloader)
+}
+
+async fn metrics(State(reloader): State<Reloader>) -> Response {
+    let limiter = &reloader.shared.in_force.limiter;
+    limiter.look_back();
+    match metrics::text(limiter, reloader.status()) {
+        Ok(text) => ([(CONTENT_TYPE, metrics::CONTENT), (CACHE_CONTROL, "no-store")], text).into_response(),
+        Err(error) => {
+            tracing::error!(%error, "the metrics cannot be written");
+            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "the metrics cannot be written").into_response()
+        }
+    }
+}
+
+async fn reload(State(reloader): State<Reloader>) -> Response {
+    match reloader.reload().await {
+        Ok(reloaded) => {
+            let body = json!({
+                "version": reloader.status().version().hash,
+                "added": reloaded.added,
+                "changed": reloaded.changed,
+                "dropped": reloaded.dropped,
+                "kept": reloaded.kept,
+            });
+            ([(CACHE_CONTROL, "no-store")], Json(body)).into_response()
+        }
+        Err(ReloadError::NoFile) => {
+            Problem::new(StatusCode::CONFLICT, ReloadError::NoFile.to_string()).into_response()
+        }
+        Err(error) => Problem::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string()).into_response(),
+    }
+}

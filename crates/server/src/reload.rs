@@ -1,0 +1,287 @@
+//! Putting another policy into force while requests go on: all of it or nothing.
+//!
+//! Everything that could fail is done first: reading the policy, its certificates and tokens, building the forwarding
+//! service. Then what is in force is replaced, each part by one store of a pointer. What a listener has taken over when
+//! it was bound cannot be replaced, and a policy that asks for that is refused whole.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
+
+use parking_lot::Mutex;
+use sha2::{Digest, Sha256};
+use tidegate::files::{LoadError, Loaded, Source};
+use tidegate::{Limiter, Reloaded};
+use tidegate_policy::Policy;
+
+use crate::api::{Token, TokenError, TokenInForce};
+use crate::gateway::{Gateway, Prepared};
+use crate::net::Networks;
+use crate::net::tls::{Certified, Shown, TlsError};
+use crate::proxy::UpstreamError;
+
+/// Reads the policy anew.
+pub type Load = dyn Fn() -> Result<Loaded, LoadError> + Send + Sync;
+
+/// Why a policy was not put into force; nothing was changed then.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReloadError {
+    /// The policy cannot be read, or is wrong.
+    #[error("{0}")]
+    Load(#[from] LoadError),
+    /// It was not read from a file.
+    #[error("the policy was not read from a file, so there is nothing to read anew")]
+    NoFile,
+    /// It changes what cannot be changed while running.
+    #[error("{} changed: that needs a restart; nothing was changed", .0.join(", "))]
+    Restart(Vec<&'static str>),
+    /// A certificate or its key cannot be used.
+    #[error("gateway: {0}; nothing was changed")]
+    Tls(#[from] TlsError),
+    /// The upstream cannot be forwarded to.
+    #[error("gateway: {0}; nothing was changed")]
+    Upstream(#[from] UpstreamError),
+    /// A token cannot be read.
+    #[error("{face}: {source}; nothing was changed")]
+    Token {
+        /// The face that demands it.
+        face: &'static str,
+        /// Why.
+        source: TokenError,
+    },
+    /// The policy does not make a limiter.
+    #[error("{0}")]
+    Limiter(#[from] tidegate::ReloadError),
+}
+
+/// Everything that a reload replaces.
+#[derive(Debug, Clone)]
+pub(crate) struct InForce {
+    pub(crate) limiter: Limiter,
+    pub(crate) gateway: Option<Gateway>,
+    pub(crate) certificate: Option<Shown>,
+    /// Whom the PROXY protocol is taken from.
+    pub(crate) balancers: Networks,
+    pub(crate) api_token: TokenInForce,
+    pub(crate) admin_token: TokenInForce,
+}
+
+/// What was found to be possible, ready to be put into force.
+struct Ready {
+    gateway: Option<Prepared>,
+    certificate: Option<Certified>,
+    api_token: Option<Token>,
+    admin_token: Option<Token>,
+}
+
+impl InForce {
+    /// Puts a policy into force.
+    pub(crate) fn replace(&self, policy: Policy) -> Result<Reloaded, ReloadError> {
+        let before = self.limiter.policy();
+        let restart = before.map(|before| needs_restart(&before, &policy)).unwrap_or_default();
+        if !restart.is_empty() {
+            return Err(ReloadError::Restart(restart));
+        }
+        let ready = self.prepare(&policy)?;
+        let networks = policy.trusted.networks().to_vec();
+        let reloaded = self.limiter.reload(policy)?;
+        // Nothing below can fail.
+        self.balancers.replace(networks);
+        if let (Some(gateway), Some(prepared)) = (&self.gateway, ready.gateway) {
+            gateway.replace(prepared);
+        }
+        if let (Some(shown), Some(certified)) = (&self.certificate, ready.certificate) {
+            shown.replace(certified);
+        }
+        self.api_token.replace(ready.api_token);
+        self.admin_token.replace(ready.admin_token);
+        Ok(reloaded)
+    }
+
+    fn prepare(&self, policy: &Policy) -> Result<Ready, ReloadError> {
+        let face = policy.gateway.as_ref();
+        let files = face.and_then(|face| face.tls.as_ref());
+        let gateway = self.gateway.as_ref().zip(face);
+        let prepared = gateway.map(|(gateway, face)| gateway.prepare(&self.limiter, face, &policy.trusted));
+        let token = |face, path: Option<&PathBuf>| {
+            path.map(Token::read).transpose().map_err(|source| ReloadError::Token { face, source })
+        };
+        Ok(Ready {
+            gateway: prepared.transpose()?,
+            certificate: files.map(|files| Certified::read(&files.certificate, &files.key)).transpose()?,
+            api_token: token("api", policy.api.as_ref().and_then(|face| face.token_file.as_ref()))?,
+            admin_token: token("admin", policy.admin.as_ref().and_then(|face| face.token_file.as_ref()))?,
+        })
+    }
+}
+
+/// Returns the fields in which policies differ and that are taken over for good at the start.
+fn needs_restart(before: &Policy, after: &Policy) -> Vec<&'static str> {
+    let mut changed = Vec::new();
+    let mut note = |field, differs: bool| {
+        if differs {
+            changed.push(field);
+        }
+    };
+    note("store", before.store != after.store);
+    note("gateway", before.gateway.is_some() != after.gateway.is_some());
+    if let (Some(before), Some(after)) = (&before.gateway, &after.gateway) {
+        note("gateway.listen", before.listen != after.listen);
+        note("gateway.tls", before.tls.is_some() != after.tls.is_some());
+        note("gateway.proxy_protocol", before.proxy_protocol != after.proxy_protocol);
+        note("gateway.max_connections", before.max_connections != after.max_connections);
+        note("gateway.max_header_bytes", before.max_header_bytes != after.max_header_bytes);
+        note("gateway.idle_timeout", before.idle_timeout != after.idle_timeout);
+        note("gateway.drain_timeout", before.drain_timeout != after.drain_timeout);
+    }
+    let listen = |policy: &Policy| {
+        let admin = policy.admin.as_ref().map(|face| face.listen);
+        let health = policy.health.as_ref().map(|face| face.listen);
+        (policy.api.as_ref().map(|face| face.listen), admin, health)
+    };
+    let (before, after) = (listen(before), listen(after));
+    for (face, field, (before, after)) in [
+        ("api", "api.listen", (before.0, after.0)),
+        ("admin", "admin.listen", (before.1, after.1)),
+        ("health", "health.listen", (before.2, after.2)),
+    ] {
+        note(face, before.is_some() != after.is_some());
+        note(field, before.zip(after).is_some_and(|(before, after)| before != after));
+    }
+    changed
+}
+
+/// Returns the files that a policy names and that its reader did not open.
+pub(crate) fn named_files(policy: &Policy) -> Vec<PathBuf> {
+    let tls = policy.gateway.as_ref().and_then(|face| face.tls.as_ref());
+    let tls = tls.into_iter().flat_map(|files| [&files.certificate, &files.key]);
+    let api = policy.api.as_ref().and_then(|face| face.token_file.as_ref());
+    let admin = policy.admin.as_ref().and_then(|face| face.token_file.as_ref());
+    tls.chain(api).chain(admin).cloned().collect()
+}
+
+/// What became of reloads, and which policy is in force.
+#[derive(Debug)]
+pub struct Status {
+    applied: AtomicU64,
+    refused: AtomicU64,
+    version: Mutex<Version>,
+    error: Mutex<Option<String>>,
+}
+
+/// Which policy is in force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Version {
+    /// A digest of every file it was read from, in 16 hexadecimal digits; empty when it was read from none.
+    pub hash: String,
+    /// When it was put into force.
+    pub loaded: SystemTime,
+}
+
+/// The most characters that are told of what is wrong with a policy.
+const MOST_TOLD: usize = 4_000;
+
+impl Status {
+    /// Begins with a policy that was read from files, or from none.
+    pub fn new(sources: &[Source]) -> Self {
+        Self {
+            applied: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
+            version: Mutex::new(Version::of(sources)),
+            error: Mutex::default(),
+        }
+    }
+
+    /// Returns which policy is in force.
+    pub fn version(&self) -> Version {
+        self.version.lock().clone()
+    }
+
+    /// Returns why the last reload was refused, unless another succeeded since.
+    pub fn error(&self) -> Option<String> {
+        self.error.lock().clone()
+    }
+
+    /// Returns how many reloads were carried out, and how many were refused.
+    pub fn reloads(&self) -> (u64, u64) {
+        (self.applied.load(Ordering::Relaxed), self.refused.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn apply(&self, sources: &[Source]) {
+        *self.version.lock() = Version::of(sources);
+        *self.error.lock() = None;
+        self.applied.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Notes that the files are again what is in force.
+    pub(crate) fn recover(&self) {
+        *self.error.lock() = None;
+    }
+
+    pub(crate) fn refuse(&self, why: &dyn fmt::Display) {
+        let why = shortened(&why.to_string());
+        tracing::error!("the policy in force stays, since the new one cannot take its place: {why}");
+        *self.error.lock() = Some(why);
+        self.refused.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(MOST_TOLD) {
+        None => text.to_owned(),
+        Some((end, _)) => {
+            format!("{}… (`tidegate check` tells the rest)", text.get(..end).unwrap_or_default())
+        }
+    }
+}
+
+impl Version {
+    fn of(sources: &[Source]) -> Self {
+        let mut all = Sha256::new();
+        sources.iter().for_each(|source| all.update(source.digest));
+        let digest: [u8; 32] = all.finalize().into();
+        let hash = if sources.is_empty() {
+            String::new()
+        } else {
+            digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+        };
+        Self { hash, loaded: SystemTime::now() }
+    }
+}
+
+/// Returns the status of a policy that nobody reloads.
+impl Default for Status {
+    fn default() -> Self {
+        Self::new(&[])
+    }
+}
+
+/// Puts the policy's files into force when asked to, or when they have changed. Cheap to clone.
+#[derive(Clone)]
+pub struct Reloader {
+    pub(crate) shared: Arc<Shared>,
+}
+
+pub(crate) struct Shared {
+    pub(crate) in_force: InForce,
+    pub(crate) load: Option<Box<Load>>,
+    pub(crate) status: Arc<Status>,
+    /// Held during a reload, so that one follows the other.
+    pub(crate) watched: tokio::sync::Mutex<crate::watch::Watched>,
+}
+
+impl fmt::Debug for Reloader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reloader").field("status", &self.shared.status).finish_non_exhaustive()
+    }
+}
+
+impl Reloader {
+    /// Returns what became of reloads.
+    pub fn status(&self) -> &Arc<Status> {
+        &self.shared.status
+    }
+}

@@ -1,0 +1,110 @@
+//! What files hold, to be compared by content.
+//!
+//! Neither names nor times are looked at: a file that was touched is the same, and one that another was renamed to, or
+//! that a link leads to from now on, is not.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+/// The most that is read of a file: what a policy is read with.
+const MOST_BYTES: u64 = (4 << 20) + 1;
+
+/// What some files hold at one moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Look(BTreeMap<PathBuf, Content>);
+
+/// What a file holds; all zero and empty for one that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Content {
+    digest: [u8; 32],
+    /// The bytes, to tell a truncated file by; empty where they are not known.
+    bytes: Vec<u8>,
+}
+
+impl Look {
+    /// Reads files.
+    pub(super) fn at(paths: impl IntoIterator<Item = PathBuf>) -> Self {
+        let contents = paths.into_iter().map(|path| {
+            let content = Content::of(&path);
+            (path, content)
+        });
+        Self(contents.collect())
+    }
+
+    /// Returns the files.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+        self.0.keys()
+    }
+
+    /// Returns whether a file was looked at.
+    pub(super) fn has(&self, path: &Path) -> bool {
+        self.0.contains_key(path)
+    }
+
+    /// Returns whether a file held what a digest is of.
+    pub(super) fn holds(&self, path: &Path, digest: &[u8; 32]) -> bool {
+        self.0.get(path).is_some_and(|content| content.digest == *digest)
+    }
+
+    /// Notes what a file held when somebody else read it.
+    pub(super) fn note(&mut self, path: &Path, digest: [u8; 32]) {
+        if !self.holds(path, &digest) {
+            self.0.insert(path.to_owned(), Content { digest, bytes: Vec::new() });
+        }
+    }
+
+    /// Returns whether the files of another look hold the same here.
+    pub(super) fn covers(&self, other: &Self) -> bool {
+        other.0.iter().all(|(path, content)| self.holds(path, &content.digest))
+    }
+
+    /// Returns one digest of everything.
+    pub(super) fn fingerprint(&self) -> [u8; 32] {
+        let mut all = Sha256::new();
+        for (path, content) in &self.0 {
+            let path = path.as_os_str().as_encoded_bytes();
+            all.update(path.len().to_le_bytes());
+            all.update(path);
+            all.update(content.digest);
+        }
+        all.finalize().into()
+    }
+
+    /// Returns the first file that could be read before and cannot be now.
+    pub(super) fn gone_since<'a>(&self, before: &'a Self) -> Option<&'a Path> {
+        let gone = |(path, was): &(&PathBuf, &Content)| {
+            was.digest != [0; 32] && self.0.get(*path).is_some_and(|is| is.digest == [0; 32])
+        };
+        before.0.iter().find(gone).map(|(path, _)| path.as_path())
+    }
+
+    /// Returns the first file that holds only the beginning of what it held before.
+    pub(super) fn truncated_since<'a>(&self, before: &'a Self) -> Option<&'a Path> {
+        let truncated = |(path, was): &(&PathBuf, &Content)| {
+            let is = self.0.get(*path);
+            is.is_some_and(|is| {
+                is.digest != [0; 32] && is.bytes.len() < was.bytes.len() && was.bytes.starts_with(&is.bytes)
+            })
+        };
+        before.0.iter().find(truncated).map(|(path, _)| path.as_path())
+    }
+}
+
+impl Content {
+    fn of(path: &Path) -> Self {
+        match read(path) {
+            Ok(bytes) => Self { digest: Sha256::digest(&bytes).into(), bytes },
+            Err(_) => Self { digest: [0; 32], bytes: Vec::new() },
+        }
+    }
+}
+
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MOST_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
