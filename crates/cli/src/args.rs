@@ -1,11 +1,14 @@
 //! The arguments as written. What the help teaches stands here and nowhere else: the manual pages and the shells'
 //! completions are made from it.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use tidegate::Timestamp;
 
+use crate::cmd::why::{instant, key};
 use crate::input::Source;
 
 const EXAMPLES: &str = "\
@@ -38,7 +41,15 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     Serve(ServeArgs),
     Check(CheckArgs),
+    Test(TestArgs),
+    Why(Box<WhyArgs>),
     Demo(DemoArgs),
+    Diff(DiffArgs),
+    /// Write the JSON Schema of policy files to standard output, for editors.
+    ///
+    /// An editor with a YAML language server reads it by a first line such as
+    /// `# yaml-language-server: $schema=tidegate.schema.json`.
+    Schema,
     /// Write a shell's completions to standard output.
     #[command(hide = true)]
     Completions {
@@ -58,7 +69,12 @@ pub(crate) enum Command {
 /// SIGTERM and SIGINT drain: new connections are no longer taken, requests under way are finished, and those still not
 /// done at the policy's `drain_timeout` are cut off, which is logged. A second signal ends it at once.
 ///
-/// Under systemd, `Type=notify` learns when every port is open and when draining begins.
+/// A changed policy file is reloaded, and so is one whose certificates, tokens or included files changed; SIGHUP reloads at
+/// once. Counts are kept, and requests under way end under the policy they began with. A policy that is wrong, or that
+/// changes where to listen or where counts are kept, is logged and changes nothing.
+///
+/// Under systemd, `Type=notify` learns when every port is open and when draining begins, `Type=notify-reload` also of
+/// reloads.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:
   tidegate serve policy.yaml --log json --log-level warn
@@ -68,6 +84,9 @@ pub(crate) struct ServeArgs {
     /// The policy file; `-` reads standard input.
     #[arg(value_name = "POLICY", value_hint = ValueHint::FilePath)]
     pub(crate) policy: Source,
+    /// Reload the policy on SIGHUP only, not when its files change.
+    #[arg(long)]
+    pub(crate) no_watch: bool,
     #[command(flatten)]
     pub(crate) log: LogArgs,
 }
@@ -88,6 +107,125 @@ pub(crate) struct CheckArgs {
     /// Say nothing of a policy without problems.
     #[arg(short, long)]
     pub(crate) quiet: bool,
+}
+
+/// Test policies: make requests at virtual times, and hold what becomes of them against what a test file expects.
+///
+/// Each test begins with nothing counted, in a store of its own in memory; nothing waits and nothing listens. Of a step
+/// that goes otherwise than expected, the differences are told with the verdict in words, every rule with why it applies or
+/// does not, and the keys that were read. Rules that applied to no request of a file are told at its end.
+///
+/// Exits with 0 when all tests pass, 1 when one fails, 2 when a test file or its policy cannot be used.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:
+  tidegate test examples/*.test.yaml
+
+Test files are described in docs/testing.md, beside the source.")]
+pub(crate) struct TestArgs {
+    /// The test files; each names its policy.
+    #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Run only the tests whose names contain this.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) filter: Option<String>,
+    /// Fail when a rule of a policy applied to no request of its file.
+    #[arg(long, conflicts_with = "filter")]
+    pub(crate) strict: bool,
+    /// How findings are written.
+    #[arg(long, value_name = "STYLE", default_value = "human")]
+    pub(crate) output: OutputStyle,
+}
+
+/// Say why a policy does with a request what it does: which rules apply and which do not and why not, what is read of it,
+/// what every limit says.
+///
+/// The request is explained as if nothing had been counted before, or after `--repeat` requests like it, at one instant.
+/// A running process explains requests against what it has counted: `GET /v1/why` of the decision API.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:
+  tidegate why policy.yaml POST /otp/verify --client 192.0.2.7 --json '{\"account\":\"ada\"}' --repeat 4
+
+Keys are shown as they are read: mind who looks over your shoulder.")]
+pub(crate) struct WhyArgs {
+    /// The policy file; `-` reads standard input.
+    #[arg(value_name = "POLICY", value_hint = ValueHint::FilePath)]
+    pub(crate) policy: Source,
+    /// The method, `GET` unless said, and the path with its query, or a URL.
+    #[arg(value_names = ["METHOD", "PATH"], num_args = 1..=2, required = true)]
+    pub(crate) request: Vec<String>,
+    /// A header field, `name: value`; may be repeated.
+    #[arg(short = 'H', long, value_name = "FIELD")]
+    pub(crate) header: Vec<String>,
+    /// A body in JSON; its type is said unless a header field says another.
+    #[arg(long, value_name = "BODY", conflicts_with = "body")]
+    pub(crate) json: Option<String>,
+    /// A body of the type that the header fields say.
+    #[arg(long, value_name = "BODY")]
+    pub(crate) body: Option<String>,
+    /// The address of the connection's other end.
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) client: Option<IpAddr>,
+    /// The host the request is for.
+    #[arg(long, value_name = "HOST")]
+    pub(crate) host: Option<String>,
+    /// A ready-made value of a key; may be repeated.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = key)]
+    pub(crate) key: Vec<(String, String)>,
+    /// The units to ask for, instead of each limit's own cost.
+    #[arg(long, value_name = "UNITS")]
+    pub(crate) cost: Option<u32>,
+    /// The instant of the request, in UTC. [default: now]
+    #[arg(long, value_name = "INSTANT", value_parser = instant)]
+    pub(crate) at: Option<Timestamp>,
+    /// How many requests like it were made before, at the same instant.
+    #[arg(long, value_name = "TIMES", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=100_000))]
+    pub(crate) repeat: u32,
+    /// How the explanation is written.
+    #[arg(long, value_name = "STYLE", default_value = "human")]
+    pub(crate) output: OutputStyle,
+}
+
+/// How findings are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputStyle {
+    /// Lines for people.
+    Human,
+    /// One JSON value.
+    Json,
+}
+
+/// Tell what changes from one policy to another: per limit, whether it becomes looser or tighter, and what becomes of
+/// its counts.
+///
+/// Looser and tighter are asked of what a limit admits at most: at once, in any span of a second, a minute, an hour, a
+/// day, thirty days and its own window, and in the long run. Counts are kept, clamped (held against smaller numbers),
+/// carried over to another algorithm, or start fresh.
+///
+/// Exits with 0, or with 1 when something changes that `--deny` names; 2 when a file cannot be used.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:
+  tidegate diff --deny looser,fresh deployed.yaml proposed.yaml")]
+pub(crate) struct DiffArgs {
+    /// The policy as it is.
+    #[arg(value_name = "OLD", value_hint = ValueHint::FilePath)]
+    pub(crate) old: Source,
+    /// The policy as it would be; `-` reads standard input.
+    #[arg(value_name = "NEW", value_hint = ValueHint::FilePath)]
+    pub(crate) new: Source,
+    /// Fail when a limit changes like this.
+    #[arg(long, value_name = "HOW", value_delimiter = ',')]
+    pub(crate) deny: Vec<Denied>,
+}
+
+/// A change of a limit that may be denied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Denied {
+    /// It admits more, over some span, or is gone.
+    Looser,
+    /// It admits less, over some span, or is new.
+    Tighter,
+    /// Its counts start fresh.
+    Fresh,
 }
 
 /// Run the gateway before a built-in example service, and print what to try.

@@ -25,7 +25,11 @@ fn main() -> ExitCode {
     let done = match Args::parse().command {
         Command::Serve(args) => cmd::serve::run(&args),
         Command::Check(args) => cmd::check::run(&args),
+        Command::Test(args) => cmd::test::run(&args),
+        Command::Why(args) => cmd::why::run(&args),
         Command::Demo(args) => cmd::demo::run(&args),
+        Command::Diff(args) => cmd::diff::run(&args),
+        Command::Schema => cmd::generate::schema(),
         Command::Completions { shell } => cmd::generate::completions(shell),
         Command::Man { command } => cmd::generate::man(command.as_deref()),
     };

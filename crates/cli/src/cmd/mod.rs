@@ -2,5 +2,8 @@
 
 pub(crate) mod check;
 pub(crate) mod demo;
+pub(crate) mod diff;
 pub(crate) mod generate;
 pub(crate) mod serve;
+pub(crate) mod test;
+pub(crate) mod why;

@@ -12,14 +12,15 @@ pub(super) fn instant(node: &Node, what: &str, report: &mut Report) -> Option<Ti
         report.add(node.place, format!("{what} has to be an instant, and this is {}", node.kind()), EXAMPLE);
         return None;
     };
-    let instant = parse(text);
+    let instant = parse_instant(text);
     if instant.is_none() {
         report.add(node.place, format!("{what} \"{text}\" is not an instant between 1970 and 2112"), EXAMPLE);
     }
     instant
 }
 
-fn parse(text: &str) -> Option<Timestamp> {
+/// Reads an instant between 1970 and 2112, as `2027-01-31T12:00:00Z`, or a date for its midnight, in UTC.
+pub fn parse_instant(text: &str) -> Option<Timestamp> {
     let (date, time) = match text.split_once('T') {
         Some((date, time)) => (date, Some(time.strip_suffix('Z')?)),
         None => (text, None),
@@ -83,7 +84,7 @@ mod tests {
             ("2100-03-01", 4_107_542_400),
         ];
         for (text, seconds) in table {
-            assert_eq!(parse(text).map(Timestamp::as_micros), Some(seconds * 1_000_000), "{text}");
+            assert_eq!(parse_instant(text).map(Timestamp::as_micros), Some(seconds * 1_000_000), "{text}");
         }
         for text in [
             "2027-02-29",
@@ -95,7 +96,7 @@ mod tests {
             "2113-01-01",
             "+027-01-01",
         ] {
-            assert_eq!(parse(text), None, "{text}");
+            assert_eq!(parse_instant(text), None, "{text}");
         }
     }
 }

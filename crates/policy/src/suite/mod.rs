@@ -14,6 +14,7 @@ mod request;
 use http::{HeaderMap, StatusCode};
 use tidegate_algorithms::{Span, Timestamp};
 
+pub use date::parse_instant;
 pub use expect::{Expect, Expectation, Named};
 pub use request::Described;
 

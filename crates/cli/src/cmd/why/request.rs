@@ -1,0 +1,123 @@
+//! The request of `tidegate why`, put together from arguments.
+
+use std::net::IpAddr;
+use std::time::SystemTime;
+
+use http::header::{CONTENT_TYPE, HOST};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
+use tidegate::Timestamp;
+use tidegate::policy_file::suite::parse_instant;
+use tidegate::policy_file::{Policy, ReadyKeys, Request};
+
+use crate::args::WhyArgs;
+use crate::exit::Failure;
+
+/// A request to explain.
+#[derive(Debug)]
+pub(super) struct Asked {
+    method: String,
+    host: Option<String>,
+    path: String,
+    query: Option<String>,
+    client: Option<IpAddr>,
+    headers: HeaderMap,
+    body: Option<Vec<u8>>,
+    pub(super) keys: ReadyKeys,
+    pub(super) at: Timestamp,
+    pub(super) cost: Option<u32>,
+}
+
+impl Asked {
+    /// Reads the arguments.
+    ///
+    /// # Errors
+    /// When they describe no request.
+    pub(super) fn of(args: &WhyArgs) -> Result<Self, Failure> {
+        let (method, target) = match args.request.as_slice() {
+            [target] => ("GET", target),
+            [method, target, ..] => (method.as_str(), target),
+            [] => return Err(Failure::unusable("no path; write one such as /otp/verify")),
+        };
+        if Method::from_bytes(method.as_bytes()).is_err() {
+            return Err(Failure::unusable(format!("\"{method}\" is not a method; write one such as POST")));
+        }
+        let wrong = || {
+            Failure::unusable(format!(
+                "\"{target}\" cannot be sent; write a path from its slash on, percent-encoded, or a URL"
+            ))
+        };
+        let uri: Uri = target.parse().map_err(|_| wrong())?;
+        if !uri.path().starts_with('/') {
+            return Err(wrong());
+        }
+        let mut headers = headers(&args.header)?;
+        if args.json.is_some() {
+            headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
+        }
+        Ok(Self {
+            method: method.to_owned(),
+            host: args.host.clone().or_else(|| uri.authority().map(ToString::to_string)),
+            path: uri.path().to_owned(),
+            query: uri.query().map(str::to_owned),
+            client: args.client,
+            headers,
+            body: args.json.as_ref().or(args.body.as_ref()).map(|body| body.clone().into_bytes()),
+            keys: args.key.iter().cloned().collect(),
+            at: args.at.unwrap_or_else(now),
+            cost: args.cost,
+        })
+    }
+
+    /// Returns the request as a policy sees it.
+    pub(super) fn request(&self) -> Request<'_> {
+        let host = self.headers.get(HOST).and_then(|host| host.to_str().ok());
+        Request {
+            method: &self.method,
+            host: self.host.as_deref().or(host),
+            path: &self.path,
+            query: self.query.as_deref(),
+            headers: &self.headers,
+            peer: self.client,
+            body: self.body.as_deref(),
+        }
+    }
+
+    /// Returns what is wrong when a key is given that no limit reads.
+    pub(super) fn unknown_key(&self, policy: &Policy) -> Option<String> {
+        let limits = policy.rules.iter().chain(&policy.fallback).flat_map(|rule| &rule.limits);
+        let mut known: Vec<_> = limits.flat_map(|limit| limit.key.sources()).collect();
+        known.sort_unstable();
+        known.dedup();
+        let unknown = self.keys.keys().find(|name| !known.contains(&name.as_str()))?;
+        Some(format!("no limit reads a key {unknown}; there are {}", known.join(", ")))
+    }
+}
+
+fn headers(lines: &[String]) -> Result<HeaderMap, Failure> {
+    let mut headers = HeaderMap::new();
+    for line in lines {
+        let wrong = || Failure::unusable(format!("\"{line}\" is no header field; write `name: value`"));
+        let (name, value) = line.split_once(':').ok_or_else(wrong)?;
+        let name = HeaderName::from_bytes(name.trim().as_bytes()).map_err(|_| wrong())?;
+        let value = HeaderValue::from_bytes(value.trim().as_bytes()).map_err(|_| wrong())?;
+        headers.try_append(name, value).map_err(|_| wrong())?;
+    }
+    Ok(headers)
+}
+
+/// Reads `name=value`.
+pub(crate) fn key(text: &str) -> Result<(String, String), &'static str> {
+    let parts = text.split_once('=').filter(|(name, _)| !name.is_empty());
+    parts.map(|(name, value)| (name.to_owned(), value.to_owned())).ok_or("write name=value")
+}
+
+/// Reads an instant.
+pub(crate) fn instant(text: &str) -> Result<Timestamp, &'static str> {
+    parse_instant(text)
+        .ok_or("write a date, such as 2027-01-31, or an instant in UTC, such as 2027-01-31T12:00:00Z")
+}
+
+fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Timestamp::saturating_from_micros(u64::try_from(since.as_micros()).unwrap_or(u64::MAX))
+}
