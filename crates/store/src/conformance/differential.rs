@@ -1,11 +1,12 @@
 //! Random runs against the naive store, decision by decision.
 
-use tidegate_algorithms::{Anchor, Ask, Quota, Span, Timestamp};
+use tidegate_algorithms::{Anchor, Ask, Calendar, Quota, Span, Timestamp};
 
 use super::{Bench, Harness, Naive, Numbers, block_on, built, day, noon, rate, secs};
 use crate::{ChargeReceipt, Check, Decided, Give, LimitId, Refund, Store};
 
-/// A hundred random runs with time going forward: over windows, refills, forgetting, refunds and changed numbers.
+/// A hundred random runs with time going forward: over windows, locks, refills, forgetting, refunds, resets, changed
+/// numbers and changed algorithms.
 pub fn it_decides_as_the_naive_store_does(harness: &impl Harness) {
     let variants = |limit: u64, span: Span| {
         [
@@ -15,10 +16,12 @@ pub fn it_decides_as_the_naive_store_does(harness: &impl Harness) {
             built(Quota::sliding_counter(limit, span)),
             built(Quota::token_bucket(limit, rate(limit, span))),
             built(Quota::leaky_bucket(rate(limit, span), limit)),
+            built(Quota::lockout(limit, span, Span::from_micros(span.as_micros() * 2 - 3))),
+            built(Quota::calendar_window(limit, Calendar::Day)),
         ]
     };
     let numbers = [(4, secs(10)), (7, secs(10)), (3, Span::from_micros(7_000_003))];
-    let plans: Vec<[Quota; 6]> = numbers.into_iter().map(|(limit, span)| variants(limit, span)).collect();
+    let plans: Vec<[Quota; 8]> = numbers.into_iter().map(|(limit, span)| variants(limit, span)).collect();
     for seed in 0..100 {
         let mut run = Run::new(harness, seed, &plans);
         for _ in 0..250 {
@@ -41,6 +44,8 @@ pub fn it_decides_as_the_naive_store_does_while_time_goes_back(harness: &impl Ha
             built(Quota::sliding_counter(limit, day())),
             built(Quota::token_bucket(limit, rate(1, secs(3_600)))),
             built(Quota::leaky_bucket(rate(1, secs(3_600)), limit)),
+            built(Quota::lockout(limit, day(), secs(3_600))),
+            built(Quota::calendar_window(limit, Calendar::Month)),
         ]
     };
     let plans = [variants(4), variants(7), variants(40)];
@@ -64,7 +69,7 @@ struct Run<'h, H: Harness> {
     bench: Bench<'h, H>,
     naive: Naive,
     limits: Vec<LimitId>,
-    plans: &'h [[Quota; 6]],
+    plans: &'h [[Quota; 8]],
     numbers: Numbers,
     now: Timestamp,
     charges: Vec<Pair>,
@@ -72,12 +77,12 @@ struct Run<'h, H: Harness> {
     seed: u64,
 }
 
-/// One limit an algorithm, so that changed numbers meet a state and changed algorithms do not.
-const LIMITS: [&str; 6] = ["clock", "hit", "log", "counter", "token", "leaky"];
+/// One limit an algorithm, where numbers change, and one where any quota may come.
+const LIMITS: [&str; 9] = ["clock", "hit", "log", "counter", "token", "leaky", "lockout", "calendar", "any"];
 const KEYS: [&[u8]; 4] = [b"ada", b"grace", b"edsger", b"\0{}"];
 
 impl<'h, H: Harness> Run<'h, H> {
-    fn new(harness: &'h H, seed: u64, plans: &'h [[Quota; 6]]) -> Self {
+    fn new(harness: &'h H, seed: u64, plans: &'h [[Quota; 8]]) -> Self {
         let (bench, naive) = (Bench::new(harness), Naive::default());
         let limits: Vec<LimitId> = LIMITS.iter().map(|name| bench.limit(name)).collect();
         assert!(LIMITS.iter().map(|name| naive.limit(name)).eq(LIMITS.iter().map(|name| naive.limit(name))));
@@ -101,6 +106,7 @@ impl<'h, H: Harness> Run<'h, H> {
             4..7 => self.numbers.below(3_000_000),
             7 => 2_500_000,
             8 => 10_000_000,
+            9 if self.numbers.below(20) == 0 => 43_200_000_000,
             _ => self.numbers.below(30_000_000),
         };
         self.now = self.now.saturating_add(Span::from_micros(micros));
@@ -114,12 +120,18 @@ impl<'h, H: Harness> Run<'h, H> {
         }
     }
 
+    /// Picks a limit, the one of any quota half of the time.
+    fn limit(&mut self) -> usize {
+        8.min(self.numbers.index(16))
+    }
+
     fn ask(&mut self, peek: bool) {
         let count = 1 + self.numbers.below(4);
         let mut checks = Vec::new();
         for _ in 0..count {
-            let which = self.numbers.index(6);
-            let quota = &self.numbers.pick(self.plans)[which];
+            let which = self.limit();
+            let plan = if which < 8 { which } else { self.numbers.index(8) };
+            let quota = &self.numbers.pick(self.plans)[plan];
             let ask = Ask::units([0, 1, 1, 1, 2, 3, 9][self.numbers.index(7)]);
             let delays = [Span::MAX, Span::MAX, secs(2), Span::ZERO];
             let ask = ask.within(*self.numbers.pick(&delays));
@@ -166,15 +178,15 @@ impl<'h, H: Harness> Run<'h, H> {
         if self.refunds_at_once {
             self.now = pair.receipts[0].charged_at();
         }
-        let [ours, theirs] =
-            pair.receipts.map(|receipt| [Refund { receipt, quota: &pair.quota, give: Give::Charge }]);
+        let give = if self.numbers.below(4) == 0 { Give::All } else { Give::Charge };
+        let [ours, theirs] = pair.receipts.map(|receipt| [Refund { receipt, quota: &pair.quota, give }]);
         self.bench.refund(&ours, self.now);
         let naive = block_on(self.naive.refund(&theirs, Some(self.now)));
         assert!(naive.is_ok());
     }
 
     fn reset(&mut self) {
-        let (which, key) = (self.numbers.index(6), *self.numbers.pick(&KEYS));
+        let (which, key) = (self.limit(), *self.numbers.pick(&KEYS));
         self.bench.wait(self.bench.store.reset(self.limits[which], key));
         assert!(block_on(self.naive.reset(self.naive.limit(LIMITS[which]), key)).is_ok());
     }

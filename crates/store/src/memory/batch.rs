@@ -140,7 +140,8 @@ impl<'a, 'l> Batch<'a, 'l> {
     fn evaluate(&mut self, check: &Check<'_>, at: (Home, Base), earlier: usize, ask: Ask) -> Outcome {
         let mut scratch = None;
         let (at, now) = (self.unless_moved(at), self.now);
-        let mut earlier = self.seats.iter().take(earlier).filter(|seat| seat.shares(check, at)).peekable();
+        let earlier = self.seats.iter().take(earlier).filter(|seat| seat.shares(check, at));
+        let mut earlier = earlier.skip_while(|seat| seat.leaves_nothing()).peekable();
         let copied = at.1 == Base::Shared || matches!(at.1, Base::New { seeded: true, .. });
         let judge = |state: Option<&State>| {
             let outcome = decide(check.quota, state, ask, now);
@@ -334,16 +335,19 @@ impl Seat<'_> {
         self.home.key == home.key && self.check.limit == check.limit
     }
 
-    /// Returns whether this seat is held against the same state and may have written to it.
+    /// Returns whether this seat leaves nothing while no other of its key is charged.
+    fn leaves_nothing(&self) -> bool {
+        matches!(self.base, Base::New { .. }) && self.outcome.receipt.is_none()
+    }
+
+    /// Returns whether this seat is held against the same state.
     fn shares(&self, check: &Check<'_>, (home, base): (Home, Base)) -> bool {
         match (self.base, base) {
             (Base::Shared, Base::Shared) => {
                 self.check.limit == check.limit && self.check.quota == check.quota
             }
             (Base::Shared, _) | (_, Base::Shared) => false,
-            // A newcomer that is not charged leaves nothing.
-            (Base::New { .. }, _) => self.has_key(check, home) && self.outcome.receipt.is_some(),
-            (Base::Own { .. }, _) => self.has_key(check, home),
+            _ => self.has_key(check, home),
         }
     }
 }
