@@ -8,7 +8,7 @@ use serde::Serialize;
 use tidegate::policy_file::{
     self as file, ClientSees, Except, Matcher, Mode, OnMissingKey, OnStoreFailure, Pattern,
 };
-use tidegate::{Anchor, Quota, Rate};
+use tidegate::{Anchor, Calendar, Quota, Rate};
 use utoipa::ToSchema;
 
 use super::Api;
@@ -149,7 +149,15 @@ struct LimitView<'a> {
 #[schema(as = Quota)]
 enum QuotaView {
     /// A count that starts afresh with each window.
-    FixedWindow { limit: u32, window_micros: u64, anchor: AnchorName },
+    FixedWindow {
+        limit: u32,
+        /// Of the calendar, the longest there is.
+        window_micros: u64,
+        anchor: AnchorName,
+        /// Which windows of the calendar, with that anchor.
+        #[schema(required, inline = false)]
+        calendar: Option<CalendarName>,
+    },
     /// The exact count over the last window.
     SlidingLog { limit: u32, window_micros: u64 },
     /// The weighted estimate of the count over the last window.
@@ -158,6 +166,8 @@ enum QuotaView {
     TokenBucket { capacity: u32, refill: RateView },
     /// A queue that is served at an even rate.
     LeakyBucket { rate: RateView, queue: u32 },
+    /// A count of attempts within a window, and a lock after the last.
+    Lockout { attempts: u32, within_micros: u64, lock_micros: u64 },
 }
 
 /// Where windows begin.
@@ -169,6 +179,21 @@ enum AnchorName {
     Clock,
     /// At the first admitted request after the last window.
     FirstHit,
+    /// With each day, week or month of the calendar, in UTC.
+    Calendar,
+}
+
+/// A kind of window of the calendar, in UTC.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = Calendar)]
+enum CalendarName {
+    /// From midnight to midnight.
+    Day,
+    /// From Monday's midnight to the next.
+    Week,
+    /// From the first of a month to the first of the next.
+    Month,
 }
 
 /// A rate of `units` in `per_micros`, as a reduced fraction.
@@ -281,14 +306,11 @@ impl<'a> LimitView<'a> {
 impl QuotaView {
     fn of(quota: &Quota) -> Self {
         match quota {
-            Quota::FixedWindow(quota) => Self::FixedWindow {
-                limit: quota.limit(),
-                window_micros: quota.window().as_micros(),
-                anchor: match quota.anchor() {
-                    Anchor::Clock => AnchorName::Clock,
-                    Anchor::FirstHit => AnchorName::FirstHit,
-                },
-            },
+            Quota::FixedWindow(quota) => {
+                let (anchor, calendar) = AnchorName::of(quota.anchor());
+                let window_micros = quota.window().as_micros();
+                Self::FixedWindow { limit: quota.limit(), window_micros, anchor, calendar }
+            }
             Quota::SlidingLog(quota) => {
                 Self::SlidingLog { limit: quota.limit(), window_micros: quota.window().as_micros() }
             }
@@ -301,6 +323,23 @@ impl QuotaView {
             Quota::LeakyBucket(quota) => {
                 Self::LeakyBucket { rate: RateView::of(quota.rate()), queue: quota.queue() }
             }
+            Quota::Lockout(quota) => Self::Lockout {
+                attempts: quota.attempts(),
+                within_micros: quota.within().as_micros(),
+                lock_micros: quota.lock().as_micros(),
+            },
+        }
+    }
+}
+
+impl AnchorName {
+    fn of(anchor: Anchor) -> (Self, Option<CalendarName>) {
+        match anchor {
+            Anchor::Clock => (Self::Clock, None),
+            Anchor::FirstHit => (Self::FirstHit, None),
+            Anchor::Calendar(Calendar::Day) => (Self::Calendar, Some(CalendarName::Day)),
+            Anchor::Calendar(Calendar::Week) => (Self::Calendar, Some(CalendarName::Week)),
+            Anchor::Calendar(Calendar::Month) => (Self::Calendar, Some(CalendarName::Month)),
         }
     }
 }

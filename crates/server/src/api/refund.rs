@@ -1,15 +1,11 @@
 //! `POST /v1/refund`: gives back what a check was charged with, at most once.
 
-use std::time::Instant;
-
 use axum::Json;
 use axum::extract::{Request, State};
-use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::book::ReceiptId;
-use super::{Api, call};
+use super::{Api, call, receipt};
 use crate::problem::Problem;
 
 /// A request to give back what a check was charged with.
@@ -35,9 +31,9 @@ pub(super) struct Refunded {
     refunded: bool,
 }
 
-/// Gives back what a check was charged with.
+/// Gives back what a check was charged with, as if the request had never been made.
 ///
-/// Each receipt is good for one refund, at the process that handed it out, while it is among the last 65,536 and
+/// Each receipt is good for one refund or one outcome, at the process that handed it out, while it is among the last 65,536 and
 /// something can still be given back.
 #[utoipa::path(
     post,
@@ -54,21 +50,7 @@ pub(super) struct Refunded {
 )]
 pub(super) async fn refund(State(api): State<Api>, request: Request) -> Result<Json<Refunded>, Problem> {
     let call: RefundCall = call::read(request).await?;
-    let id = ReceiptId::read(&call.receipt).ok_or_else(|| {
-        Problem::of_member(
-            "receipt",
-            "is not a receipt; send the 32 hexadecimal digits that /v1/check returned",
-        )
-    })?;
-    let receipt = api.book.take(id, Instant::now()).ok_or_else(|| {
-        let detail = "no such receipt is open: it was used, is too old, or was handed out by another process; \
-                      the charge stays";
-        Problem::new(StatusCode::NOT_FOUND, detail)
-    })?;
-    api.limiter.refund(receipt).await.map_err(|error| {
-        tracing::warn!(%error, "a refund got no answer from the store");
-        let detail = "the store did not answer; the receipt is used up, since the refund may have been made";
-        Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail)
-    })?;
+    let receipt = api.take_receipt(&call.receipt)?;
+    receipt::used(async move { api.limiter.refund(receipt).await }).await?;
     Ok(Json(Refunded { refunded: true }))
 }

@@ -39,6 +39,9 @@ pub(super) struct Checked<'a> {
     delay_micros: u64,
     #[serde(flatten)]
     wait: Wait,
+    /// The rule that lets nothing through, when the ruling is `denied`.
+    #[schema(required, inline = false)]
+    denial: Option<DenialView<'a>>,
     /// The limit that settled the matter: of a refusal, the one with the longest wait, else the tightest.
     #[schema(required)]
     limit: Option<&'a str>,
@@ -53,6 +56,30 @@ pub(super) struct Checked<'a> {
     /// What a refund needs, when something was charged.
     #[schema(required, pattern = "^[0-9a-f]{32}$")]
     receipt: Option<String>,
+}
+
+/// A rule that lets nothing through.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Denial)]
+struct DenialView<'a> {
+    /// Its name.
+    rule: &'a str,
+    /// The status to answer with.
+    #[schema(minimum = 400, maximum = 599)]
+    status: u16,
+    /// Why, in words for the client.
+    because: &'a str,
+}
+
+/// Which requests a limit counts.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = Counts)]
+enum CountsName {
+    /// Every one.
+    Every,
+    /// Those that fail: the charge waits for the request's outcome.
+    Failures,
 }
 
 /// When a refused request would pass if nothing else happened.
@@ -80,6 +107,10 @@ struct Decided<'a> {
     allowed: bool,
     /// Whether it is only watched, and never refuses.
     shadow: bool,
+    counts: CountsName,
+    /// Whose terms these are, of a limit that has others for others: a plan, or a key that has an override.
+    #[schema(required)]
+    plan: Option<&'a str>,
     /// The units that a fresh state admits at once.
     capacity: u32,
     /// The units left now, after this request's when it was charged.
@@ -112,6 +143,7 @@ impl<'a> Checked<'a> {
             delay_ms: delay.div_ceil(1_000),
             delay_micros: delay,
             wait: Wait::of(verdict.retry()),
+            denial: DenialView::of(verdict.ruling()),
             limit: verdict.deciding().map(|decision| decision.limit.name()),
             explain: verdict.explain(),
             decisions: verdict.decisions().iter().map(Decided::new).collect(),
@@ -119,6 +151,13 @@ impl<'a> Checked<'a> {
             headers: headers(verdict, styles),
             receipt,
         }
+    }
+}
+
+impl<'a> DenialView<'a> {
+    fn of(ruling: &'a Ruling) -> Option<Self> {
+        let Ruling::Denied(denial) = ruling else { return None };
+        Some(Self { rule: &denial.rule, status: denial.status, because: &denial.because })
     }
 }
 
@@ -130,6 +169,8 @@ impl<'a> Decided<'a> {
             says: of.limit.words(),
             allowed: decision.is_admitted(),
             shadow: of.limit.is_shadow(),
+            counts: if of.limit.counts().is_failures() { CountsName::Failures } else { CountsName::Every },
+            plan: of.limit.plan(),
             capacity: decision.limit,
             remaining: decision.remaining,
             next_unit_micros: finite(decision.next_unit),

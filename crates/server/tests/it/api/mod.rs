@@ -4,6 +4,7 @@ mod bad_calls;
 mod check;
 mod health;
 mod http;
+mod outcome;
 mod policy;
 mod refund;
 mod same_as_gateway;

@@ -83,7 +83,7 @@ async fn the_policy_in_force_is_told_as_meant() {
         ("shadow", json!({ "algorithm": "sliding_log", "limit": 9, "window_micros": 86_400_000_000_u64 })),
         (
             "enforce",
-            json!({ "algorithm": "fixed_window", "limit": 100, "window_micros": 60_000_000, "anchor": "clock" }),
+            json!({ "algorithm": "fixed_window", "limit": 100, "window_micros": 60_000_000, "anchor": "clock", "calendar": null }),
         ),
         ("enforce", json!({ "algorithm": "sliding_counter", "limit": 100, "window_micros": 60_000_000 })),
     ];

@@ -29,6 +29,15 @@ const EVERYTHING: &str = r"
         key: global
         mode: shadow
         leaky_bucket: { rate: 1 per 1h, queue: 10 }
+      - name: wrong
+        says: Never more than nine failures in any 24 hours, for everyone together.
+        key: global
+        mode: shadow
+        count: { failures: true, success: { status: 2xx }, on_success: reset }
+        sliding_log: { limit: 9, window: 24h }
+  - name: closed
+    match: { path: /0 }
+    refuse: { status: 403, because: Not for the public. }
 ";
 
 fn rules() -> String {
