@@ -1,6 +1,7 @@
 //! Keys: those the file names, those built in, and those written where they are used.
 
 mod jwt;
+mod steps;
 
 use http::HeaderName;
 use smallvec::SmallVec;
@@ -8,11 +9,7 @@ use smallvec::SmallVec;
 use super::entries;
 use crate::Reading;
 use crate::file::{Entry, Fields, Node, Report, Value, list, nearest, one_or_more};
-use crate::key::{
-    Derived, DerivedKind, Key, Normalizer, Origin, Part, Pointer, Source, SourceKind, load_phone_numbers,
-    region,
-};
-use crate::problem::Place;
+use crate::key::{Derived, DerivedKind, Key, Normalizer, Origin, Part, Pointer, Source, SourceKind};
 
 const BUILT_IN: [&str; 4] = ["global", "client_ip", "method", "route"];
 /// Where a key is read.
@@ -210,17 +207,21 @@ impl<'a> Table<'a> {
             );
         }
         if found.is_empty() {
-            let remedy = format!("write one of {}", SOURCES.join(", "));
+            let remedy = if fields.has("jwks_file") {
+                "write `jwt: { claim: sub, jwks_file: keys.json }`".to_owned()
+            } else {
+                format!("write one of {}", SOURCES.join(", "))
+            };
             fields.lack(&SOURCES, "the key does not say where it is read", remedy);
         }
         fields.finish(&[], report);
         let (source, entry) = *found.first()?;
-        let normalize = steps.map(|steps| normalizers(&steps.value, report)).unwrap_or_default();
+        let normalize = steps.map(|steps| steps::read(&steps.value, report)).unwrap_or_default();
         let node = &entry.value;
         let derived = DERIVED.iter().find(|(_, key)| *key == source).map(|(kind, _)| *kind);
         let only_hash = normalize.iter().all(|step| *step == Normalizer::Hash);
         if let Some(steps) = steps {
-            check_steps(source, steps.place, &normalize, report);
+            steps::check(source, steps.place, &normalize, report);
         }
         let from = match derived {
             Some(kind) => {
@@ -240,8 +241,21 @@ impl<'a> Table<'a> {
         Some(Part { name: name.map_or_else(reads, str::to_owned), called, from })
     }
 
+    /// Reads a claim that is no key but tells something: a mapping such as a key's `jwt` has.
+    pub(super) fn claim(&self, node: &Node, report: &mut Report) -> Option<Part> {
+        let claim = self.tokens.claim(node, report)?;
+        let name = format!("jwt {}", claim.name);
+        let source = Source { kind: SourceKind::Claim(claim), normalize: Vec::new() };
+        Some(Part { name, called: Vec::new(), from: Origin::One(source) })
+    }
+
     /// Reads the key that gives a phone number.
     fn number(&self, source: &str, node: &Node, report: &mut Report) -> Option<Part> {
+        if node.scalar().is_none() {
+            let message = format!("{source} names another key, and this is {}", node.kind());
+            report.add(node.place, message, "declare the phone number under `keys`, and write its name");
+            return None;
+        }
         let name = node.text(source, report)?;
         let is_coming = !self.parts.iter().any(|part| part.name == name)
             && self.coming.iter().any(|coming| coming == name)
@@ -257,6 +271,7 @@ impl<'a> Table<'a> {
                     "add `normalize: [e164]` to {name}, or `[{{ e164: US }}]` with the region of its national numbers"
                 )
             }
+            Some(Origin::FirstOf(_)) => format!("add `normalize: [e164]` to every key of {name}"),
             _ => "name a key with the step `e164`".to_owned(),
         };
         report.add(node.place, message, remedy);
@@ -273,18 +288,6 @@ fn built_in(name: &'static str) -> Part {
     };
     let from = kind.map_or(Origin::Global, |kind| Origin::One(Source { kind, normalize: Vec::new() }));
     Part { name: name.to_owned(), called: Vec::new(), from }
-}
-
-/// What has one form already is not brought into another.
-fn check_steps(source: &str, at: Place, steps: &[Normalizer], report: &mut Report) {
-    if source == "client_ip" && !steps.is_empty() {
-        report.add(at, "an address is not text to be normalised", "remove normalize");
-    }
-    let derived = DERIVED.iter().any(|(_, key)| *key == source);
-    if derived && steps.iter().any(|step| *step != Normalizer::Hash) {
-        let message = format!("{source} has one form only");
-        report.add(at, message, "leave `hash` at most, and normalise the phone number itself");
-    }
 }
 
 fn kind(source: &str, node: &Node, report: &mut Report) -> Option<SourceKind> {
@@ -337,41 +340,4 @@ fn prefixes(node: &Node, report: &mut Report) -> Option<SourceKind> {
 fn called(node: Option<&Node>, report: &mut Report) -> Vec<String> {
     let items = node.map(one_or_more).unwrap_or_default();
     items.iter().filter_map(|item| item.text("called", report)).map(str::to_owned).collect()
-}
-
-fn normalizers(node: &Node, report: &mut Report) -> Vec<Normalizer> {
-    let steps: Vec<Normalizer> =
-        one_or_more(node).iter().filter_map(|item| normalizer(item, report)).collect();
-    let hash = steps.iter().position(|step| *step == Normalizer::Hash);
-    if hash.is_some_and(|at| at.saturating_add(1) < steps.len()) {
-        report.add(node.place, "hash is not the last step", "move it to the end: a hash has no spelling");
-    }
-    steps
-}
-
-fn normalizer(node: &Node, report: &mut Report) -> Option<Normalizer> {
-    const WORDS: [(Normalizer, &str); 4] = [
-        (Normalizer::Trim, "trim"),
-        (Normalizer::Lowercase, "lowercase"),
-        (Normalizer::E164(None), "e164"),
-        (Normalizer::Hash, "hash"),
-    ];
-    if matches!(node.value, Value::Map(_)) {
-        let mut fields = Fields::open(node, "normalize", report)?;
-        let code = fields.need("e164", "US");
-        fields.finish(&[], report);
-        let code = code?.text("e164", report)?;
-        let region = region(code);
-        if region.is_none() {
-            let message = format!("\"{code}\" is not a region with phone numbers");
-            report.add(node.place, message, "write its two capital letters, such as US or FR");
-        }
-        load_phone_numbers();
-        return region.map(|region| Normalizer::E164(Some(region)));
-    }
-    let step = node.choice("the step", &WORDS, report)?;
-    if step == Normalizer::E164(None) {
-        load_phone_numbers();
-    }
-    Some(step)
 }

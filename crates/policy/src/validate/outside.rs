@@ -22,6 +22,11 @@ pub(super) fn file<'n>(
     report: &mut Report,
 ) -> Option<Outside<'n>> {
     let path = node.text(what, report)?;
+    if path.contains("://") {
+        let message = format!("{what} is a URL, and policies take nothing from the network");
+        report.add(node.place, message, "fetch it into a file beside the policy, and write the file's path");
+        return None;
+    }
     match reading.surroundings.file(path) {
         Ok(bytes) if bytes.len() <= most => Some(Outside { path, bytes }),
         Ok(bytes) => {
@@ -30,7 +35,8 @@ pub(super) fn file<'n>(
             None
         }
         Err(why) => {
-            report.add(node.place, format!("\"{path}\" {why}"), format!("{what} is a file; write its path"));
+            let remedy = format!("write the path of {what} as it is from the policy's folder");
+            report.add(node.place, format!("\"{path}\" {why}"), remedy);
             None
         }
     }

@@ -93,9 +93,15 @@ impl KeySet {
             return Err(flaw("is a PEM file and not a JWK Set", SET));
         }
         let set = document::read(bytes)
-            .map_err(|error| Flaw { why: format!("is not JSON: {error}"), remedy: SET })?;
+            .map_err(|error| Flaw { why: format!("cannot be read as JSON: {error}"), remedy: SET })?;
         if set.contains_key("kty") {
             return Err(flaw("is one key and not a set", "put it into one: `{\"keys\": [ … ]}`"));
+        }
+        if set.contains_key("jwks_uri") {
+            return Err(flaw(
+                "describes the issuer and has none of its keys",
+                "take what stands at its `jwks_uri`",
+            ));
         }
         let Some(Value::Array(list)) = set.get("keys") else {
             return Err(flaw("has no list `keys`", SET));

@@ -324,11 +324,12 @@ fn a_set_without_a_key_of_use_is_refused() {
     let x = URL_SAFE_NO_PAD.encode([1; 32]);
     let said = |file: &str| load(JWT, file).unwrap_err().to_string();
     for (file, words) in [
-        (String::new(), "is not JSON"),
+        (String::new(), "cannot be read as JSON"),
         ("-----BEGIN PUBLIC KEY-----\n".to_owned(), "is a PEM file"),
         (r#"{"keys":[]}"#.to_owned(), "has no key in it"),
         (r#"{"keys":{}}"#.to_owned(), "has no list `keys`"),
-        ("[]".to_owned(), "is not JSON: it is no object"),
+        (r#"{"jwks_uri":"https://x.example"}"#.to_owned(), "describes the issuer"),
+        ("[]".to_owned(), "cannot be read as JSON: it is no object"),
         (format!(r#"{{"kty":"oct","k":"{strong}"}}"#), "is one key and not a set"),
         (r#"{"keys":[],"keys":[]}"#.to_owned(), "stands twice"),
     ] {
