@@ -1,4 +1,4 @@
-//! What is made from the definition of the arguments: shell completions and manual pages.
+//! What is made from definitions: shell completions and manual pages from the arguments', a schema from the policy's.
 
 use clap::CommandFactory;
 use clap_complete::Shell;
@@ -39,6 +39,16 @@ pub(crate) fn man(command: Option<&str>) -> Result<Exit, Failure> {
         .render(&mut page)
         .map_err(|error| Failure::failed(format!("cannot make the page: {error}")))?;
     write(&page)
+}
+
+/// Writes the JSON Schema of policy files.
+///
+/// # Errors
+/// When it cannot be written.
+pub(crate) fn schema() -> Result<Exit, Failure> {
+    // Indented, since people read it as well. A value of strings and numbers always has a form as text.
+    let text = format!("{:#}\n", tidegate_policy::schema());
+    write(text.as_bytes())
 }
 
 fn write(bytes: &[u8]) -> Result<Exit, Failure> {

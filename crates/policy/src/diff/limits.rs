@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use tidegate_algorithms::{LongRun, Quota, Span};
 
-use super::{Change, Diff, Fate, LimitDiff, Strictness};
+use super::{Change, Fate, LimitDiff, Strictness};
 use crate::count::{Count, OnSuccess};
 use crate::limit::{Limit, Terms, Whose};
 use crate::policy::{Mode, Policy};
@@ -248,11 +248,4 @@ fn hint(before: &Limit, after: &Limit) -> String {
         before.storage_name(),
         names.join(", ")
     )
-}
-
-impl Diff {
-    /// Returns whether some limit is strict in one of these ways.
-    pub fn has(&self, any: &[Strictness]) -> bool {
-        self.limits.iter().any(|limit| any.contains(&limit.strictness))
-    }
 }

@@ -141,7 +141,24 @@ impl fmt::Display for Change {
     }
 }
 
+impl LimitDiff {
+    /// Returns whether no key can have had a count under it.
+    pub fn is_new(&self) -> bool {
+        self.strictness == Strictness::Added
+    }
+}
+
 impl Strictness {
+    /// Returns whether more is admitted, over some span at least. A limit that is gone admits everything.
+    pub fn is_looser(self) -> bool {
+        matches!(self, Self::Looser | Self::Mixed | Self::Removed)
+    }
+
+    /// Returns whether less is admitted, over some span at least.
+    pub fn is_tighter(self) -> bool {
+        matches!(self, Self::Tighter | Self::Mixed | Self::Added)
+    }
+
     /// Returns the word for it.
     pub fn word(self) -> &'static str {
         match self {

@@ -3,6 +3,7 @@
 
 mod acceptance;
 mod accepted;
+mod diff;
 mod docs;
 mod properties;
 mod refused;

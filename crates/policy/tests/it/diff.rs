@@ -1,0 +1,155 @@
+//! What changes between two policies.
+
+use tidegate_policy::{Diff, Fate, LimitDiff, RuleChange, Strictness, parse_embedded};
+
+fn rule(limit: &str) -> String {
+    format!("rules:\n  - name: r\n    match: {{ path: /** }}\n    limits:\n      - {limit}\n")
+}
+
+fn between(old: &str, new: &str) -> Diff {
+    let keys = "keys: { user: { json: /user }, device: { json: /device } }\n";
+    let read = |text: &str| parse_embedded("policy.yaml", &format!("tidegate: 1\n{keys}{text}")).unwrap();
+    Diff::between(&read(old), &read(new))
+}
+
+fn limits(old: &str, new: &str) -> Vec<LimitDiff> {
+    let of = |algorithm: &str| rule(&format!("{{ name: l, says: Words., key: user, {algorithm} }}"));
+    between(&of(old), &of(new)).limits
+}
+
+fn one(old: &str, new: &str) -> LimitDiff {
+    let mut found = limits(old, new);
+    assert_eq!(found.len(), 1, "{found:?}");
+    found.remove(0)
+}
+
+/// Guards against telling of limits that stay as they are.
+#[test]
+fn what_is_written_otherwise_and_means_the_same_is_no_change() {
+    assert!(
+        between(
+            &rule("{ name: l, says: Words., key: user, sliding_log: { limit: 9, window: 24h } }"),
+            &rule("{ name: l, says: Words., key: [user], sliding_log: { limit: 9, window: 1d } }")
+        )
+        .is_empty()
+    );
+}
+
+#[test]
+fn more_at_once_is_looser_and_keeps_its_counts() {
+    let diff = one(
+        "token_bucket: { capacity: 4, refill: 1 per 10s }",
+        "token_bucket: { capacity: 5, refill: 1 per 10s }",
+    );
+    assert_eq!((diff.strictness, diff.fate), (Strictness::Looser, Fate::Kept));
+    let told: Vec<String> = diff.changes.iter().map(ToString::to_string).collect();
+    assert!(told.contains(&"at once: 4 -> 5".to_owned()), "{told:?}");
+    assert!(told.contains(&"at most in any 1m: 9 -> 10".to_owned()), "{told:?}");
+    assert!(!told.iter().any(|line| line.contains("long run")), "{told:?}");
+}
+
+#[test]
+fn fewer_is_tighter_and_clamps() {
+    let diff = one("sliding_log: { limit: 9, window: 24h }", "sliding_log: { limit: 5, window: 24h }");
+    assert_eq!((diff.strictness, diff.fate), (Strictness::Tighter, Fate::Clamped));
+    assert!(
+        diff.changes.iter().any(|one| one.to_string() == "in the long run: 9 a day -> 5 a day"),
+        "{diff:?}"
+    );
+}
+
+/// Guards against a single verdict where a second and a day point apart.
+#[test]
+fn a_smaller_burst_at_a_higher_rate_is_both() {
+    let diff = one(
+        "token_bucket: { capacity: 10, refill: 1 per 1m }",
+        "token_bucket: { capacity: 2, refill: 1 per 1s }",
+    );
+    assert_eq!((diff.strictness, diff.fate), (Strictness::Mixed, Fate::Clamped));
+    assert!(diff.strictness.is_looser() && diff.strictness.is_tighter());
+}
+
+/// Guards against comparing nominal numbers alone: a fixed window admits twice its limit over its edge.
+#[test]
+fn the_same_numbers_under_another_algorithm_are_compared_by_what_they_admit() {
+    let diff = one("fixed_window: { limit: 5, window: 30s }", "sliding_log: { limit: 5, window: 30s }");
+    assert_eq!((diff.strictness, diff.fate), (Strictness::Tighter, Fate::Carried));
+    assert!(diff.changes.iter().any(|one| one.to_string() == "at most in any 30s: 10 -> 5"), "{diff:?}");
+}
+
+#[test]
+fn another_key_starts_fresh() {
+    let of = |key: &str| {
+        rule(&format!("{{ name: l, says: Words., key: {key}, sliding_log: {{ limit: 9, window: 24h }} }}"))
+    };
+    let diff = between(&of("user"), &of("[user, device]"));
+    assert_eq!(diff.limits[0].fate, Fate::Fresh);
+    assert_eq!(diff.limits[0].strictness, Strictness::Same);
+    assert!(!diff.limits[0].is_new());
+}
+
+#[test]
+fn a_renamed_limit_keeps_its_counts_only_when_it_says_so() {
+    let log = "key: user, sliding_log: { limit: 9, window: 24h }";
+    let old = rule(&format!("{{ name: old, says: Words., {log} }}"));
+    let silent = between(&old, &rule(&format!("{{ name: new, says: Words., {log} }}")));
+    let told: Vec<_> =
+        silent.limits.iter().map(|one| (one.name.as_str(), one.strictness, one.fate)).collect();
+    assert_eq!(
+        told,
+        [("r/new", Strictness::Added, Fate::Fresh), ("r/old", Strictness::Removed, Fate::Dropped)]
+    );
+    let said = between(&old, &rule(&format!("{{ name: new, was: old, says: Words., {log} }}")));
+    assert_eq!(said.limits.len(), 1);
+    assert_eq!(said.limits[0].renamed_from.as_deref(), Some("r/old"));
+    assert_eq!(said.limits[0].fate, Fate::Kept);
+}
+
+/// Guards a second renaming: the counts still lie under the first name.
+#[test]
+fn a_second_renaming_that_forgets_the_first_name_is_told_with_its_remedy() {
+    let log = "key: user, sliding_log: { limit: 9, window: 24h }";
+    let second = rule(&format!("{{ name: b, was: a, says: Words., {log} }}"));
+    let diff = between(&second, &rule(&format!("{{ name: c, was: b, says: Words., {log} }}")));
+    assert_eq!(diff.limits[0].fate, Fate::Fresh);
+    assert!(diff.limits[0].hint.contains("was: [r/b, r/a]"), "{}", diff.limits[0].hint);
+    let both = between(&second, &rule(&format!("{{ name: c, was: [b, a], says: Words., {log} }}")));
+    assert_eq!(both.limits[0].fate, Fate::Kept);
+}
+
+#[test]
+fn each_plan_is_compared_with_the_plan_of_its_name() {
+    let of = |free: u32, more: &str| {
+        rule(&format!(
+            "{{ name: l, key: user, plan: {{ header: x-plan, from: trusted_proxies, default: free }}, plans: {{ \
+             free: {{ says: Words., sliding_log: {{ limit: {free}, window: 1m }} }}{more} }} }}"
+        ))
+    };
+    let paid = ", paid: { says: Words., token_bucket: { capacity: 9, refill: 1 per 1s } }";
+    let diff = between(&of(5, ""), &of(4, paid));
+    let told: Vec<_> =
+        diff.limits.iter().map(|one| (one.whose.as_deref().unwrap(), one.strictness, one.fate)).collect();
+    assert_eq!(
+        told,
+        [("free", Strictness::Tighter, Fate::Clamped), ("paid", Strictness::Added, Fate::Carried)]
+    );
+}
+
+#[test]
+fn what_else_changes_in_rules_and_around_them_is_told() {
+    let of = |more: &str| {
+        format!(
+            "{}{more}",
+            rule("{ name: l, says: Words., key: user, sliding_log: { limit: 9, window: 24h } }")
+        )
+    };
+    let diff =
+        between(&of("    on_store_failure: deny\n"), &of("    on_store_failure: allow\nmode: shadow\n"));
+    assert_eq!(diff.rules.len(), 1);
+    assert_eq!(diff.rules[0].kind, RuleChange::Changed);
+    let told: Vec<String> = diff.rules[0].changes.iter().map(ToString::to_string).collect();
+    assert_eq!(told, ["on_store_failure: deny -> allow", "mode: enforce -> shadow"]);
+    assert_eq!(diff.settings[0].to_string(), "mode: enforce -> shadow");
+    // A limit that refuses nothing any more is looser whatever its numbers.
+    assert_eq!(diff.limits[0].strictness, Strictness::Looser);
+}
