@@ -5,11 +5,15 @@ use std::sync::Arc;
 
 use super::{entries, keys, proxies, values};
 use crate::cost::{Cost, CostHeader, CostItems, CostTable, MAX_COST};
-use crate::file::{Entry, Fields, Node, Report, Value, nearest};
+use crate::file::{Entry, Fields, Node, Report, Value, is_name, nearest};
 use crate::key::{Part, Pointer};
 
 /// What a cost can be read from.
 const SOURCES: [&str; 3] = ["by", "header", "items"];
+
+/// What stands beside them.
+const MEMBERS: [(&str, &[&str]); 3] =
+    [("default", &["by", "header"]), ("values", &["by"]), ("from", &["header"])];
 
 /// The costs that the file names.
 pub(super) struct Table {
@@ -30,7 +34,9 @@ impl Table {
         let mut costs = self.costs.clone();
         for entry in entries {
             let cost = Self::declared(entry, keys, report);
-            costs.insert(entry.key.clone(), cost);
+            if is_name(&entry.key) {
+                costs.insert(entry.key.clone(), cost);
+            }
             if self.costs.contains_key(&entry.key) {
                 let message = format!("the cost {} is declared in the including file already", entry.key);
                 report.add(entry.place, message, "use that one, or give this one another name");
@@ -112,11 +118,7 @@ fn mapping(name: Option<&str>, node: &Node, keys: &keys::Table<'_>, report: &mut
         Some(("header", _)) => header(&mut fields, &what, report).map(Cost::Header),
         Some((_, entry)) => items(&entry.value, report).map(Cost::Items),
     };
-    // A table without a name was told what it needs; what stands in it is right there.
-    if found.first().is_some_and(|(source, _)| *source == "by") {
-        fields.get("default");
-        fields.get("values");
-    }
+    proxies::refuse_misplaced(&mut fields, &found, &MEMBERS, report);
     fields.finish(&[], report);
     cost
 }
@@ -139,7 +141,7 @@ fn table(
     let mut list = Vec::new();
     for entry in entries {
         let value = entry.key_text("the value", report);
-        let units = units(&entry.value, &format!("the cost of \"{}\"", entry.key), 1, report);
+        let units = units(&entry.value, &format!("the cost of {}", entry.key), 1, report);
         let (Some(value), Some(units)) = (value, units) else { continue };
         list.push((value.to_owned(), units));
         if let Some(reading) = &mut reading {

@@ -19,6 +19,12 @@ const REFUSALS: [(u16, &str); 3] = [
 
 /// Reads what a limit counts.
 pub(super) fn read(node: &Node, report: &mut Report) -> Option<Count> {
+    if node.scalar().is_some() {
+        let remedy =
+            "write { failures: true, success: { status: 200 } }, or remove it to count every request";
+        report.add(node.place, "count has to be a mapping, and this is a single value", remedy);
+        return None;
+    }
     let mut fields = Fields::open(node, "count", report)?;
     let failures = fields.need("failures", "true");
     let failures = failures.and_then(|node| {
@@ -45,9 +51,11 @@ fn on_success(fields: &mut Fields<'_>, report: &mut Report) -> Option<OnSuccess>
 }
 
 fn success(node: &Node, report: &mut Report) -> Option<Success> {
-    if node.scalar().is_some_and(|text| status(text).is_ok()) {
-        let remedy = format!("write {{ status: {} }}", node.scalar().unwrap_or_default());
-        report.add(node.place, "success has to say what it looks at", remedy);
+    let bare: Option<Vec<&str>> = one_or_more(node).iter().map(Node::scalar).collect();
+    if let Some(bare) = bare.filter(|bare| !bare.is_empty() && bare.iter().all(|text| status(text).is_ok())) {
+        let bare =
+            if let [one] = bare.as_slice() { (*one).to_owned() } else { format!("[{}]", bare.join(", ")) };
+        report.add(node.place, "success has to say what it looks at", format!("write {{ status: {bare} }}"));
         return None;
     }
     let mut fields = Fields::open(node, "success", report)?;
@@ -77,14 +85,27 @@ fn statuses(node: &Node, report: &mut Report) -> Option<Vec<RangeInclusive<u16>>
     if read.len() < items.len() || read.is_empty() {
         return None;
     }
+    check_statuses(node, &read, report);
+    Some(read)
+}
+
+/// Reports successes that somebody means by failures.
+fn check_statuses(node: &Node, read: &[RangeInclusive<u16>], report: &mut Report) {
     if read.iter().all(|range| *range.start() >= 400) {
         report.add(
             node.place,
             "success lists only errors, so that those would be given back and all else counted",
             "list what a success answers, such as 200; all else is a failure",
         );
+        return;
     }
-    Some(read)
+    for (item, range) in one_or_more(node).iter().zip(read) {
+        let exact = |(status, _): &&(u16, &str)| *range == (*status..=*status);
+        if let Some((status, how)) = REFUSALS.iter().find(exact) {
+            let message = format!("status {status} {how}, and it would not count");
+            report.add(item.place, message, "list what a success answers; all else is a failure");
+        }
+    }
 }
 
 fn one_status(node: &Node, report: &mut Report) -> Option<RangeInclusive<u16>> {
@@ -97,14 +118,7 @@ fn one_status(node: &Node, report: &mut Report) -> Option<RangeInclusive<u16>> {
             report.add(node.place, format!("status \"{given}\" is not a status"), remedy);
             None
         }
-        Ok(range) => {
-            let exact = |(status, _): &&(u16, &str)| range == (*status..=*status);
-            if let Some((status, how)) = REFUSALS.iter().find(exact) {
-                let message = format!("status {status} {how}, and it would not count");
-                report.add(node.place, message, "list what a success answers; all else is a failure");
-            }
-            Some(range)
-        }
+        Ok(range) => Some(range),
     }
 }
 
@@ -146,7 +160,7 @@ fn header(node: &Node, report: &mut Report) -> Option<(HeaderName, Option<String
         return None;
     }
     let mut fields = Fields::open(node, "header", report)?;
-    let name = fields.need("name", "x-outcome").and_then(|node| header_name(node, report));
+    let name = fields.need("name", "x-outcome").and_then(|node| header_name(node, "x-outcome", report));
     let value = fields.get("value").map(|node| node.text("value", report).map(str::to_owned));
     fields.finish(&[], report);
     let value = value.map_or(Some(None), |value| value.map(Some))?;

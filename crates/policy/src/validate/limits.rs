@@ -133,9 +133,8 @@ fn check_cost(limit: &Limit, place: Place, report: &mut Report) {
 fn too_much(cost: &Cost, most: u32) -> Vec<String> {
     let usual = cost.usual();
     let Cost::Table(table) = cost else {
-        let what =
-            if matches!(cost, Cost::Units(_)) { "a request costs" } else { "a request costs by default" };
-        return if usual > most { vec![format!("{what} {usual}")] } else { Vec::new() };
+        let unless = if matches!(cost, Cost::Units(_)) { "" } else { " by default" };
+        return if usual > most { vec![format!("a request costs {usual}{unless}")] } else { Vec::new() };
     };
     let mut said = Vec::new();
     if usual > most {

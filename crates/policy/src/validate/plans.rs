@@ -5,7 +5,10 @@ use crate::file::{Entry, Fields, Node, Report, Value, nearest};
 use crate::plan::{Plan, PlanBy, Plans};
 
 /// What a plan can be told by.
-const SOURCES: [&str; 2] = ["header", "by"];
+const SOURCES: [&str; 3] = ["header", "by", "jwt"];
+
+/// What stands beside them.
+const MEMBERS: [(&str, &[&str]); 2] = [("values", &["by"]), ("from", &["header"])];
 
 /// Reads `plan` and `plans` of a limit that has at least one of them.
 pub(super) fn read(fields: &mut Fields<'_>, keys: &keys::Table<'_>, report: &mut Report) -> Option<Plans> {
@@ -46,6 +49,11 @@ fn choice(
     keys: &keys::Table<'_>,
     report: &mut Report,
 ) -> Option<(usize, PlanBy)> {
+    if let Some(given) = node.scalar() {
+        let remedy = format!("write {{ header: x-plan, from: trusted_proxies, default: {given} }}");
+        report.add(node.place, "plan has to say who is on which, and this is a single value", remedy);
+        return None;
+    }
     let mut fields = Fields::open(node, "plan", report)?;
     let default = fields.need("default", plans.first().unwrap_or(&"free"));
     let default = default.and_then(|node| index(node, plans, report));
@@ -61,9 +69,11 @@ fn choice(
             None
         }
         Some(("header", _)) => proxies::header(&mut fields, "the plan", report).map(PlanBy::Header),
+        Some(("jwt", entry)) => keys.claim(&entry.value, report).map(PlanBy::Claim),
         Some((_, entry)) => table(&mut fields, &entry.value, plans, keys, report),
     };
-    fields.finish(&["jwt"], report);
+    proxies::refuse_misplaced(&mut fields, &found, &MEMBERS, report);
+    fields.finish(&[], report);
     Some((default?, by?))
 }
 
@@ -105,7 +115,7 @@ fn index(node: &Node, plans: &[&str], report: &mut Report) -> Option<usize> {
     if found.is_none() && !plans.is_empty() {
         let remedy = match nearest(name, plans.iter().copied()) {
             Some(near) => format!("did you mean \"{near}\"?"),
-            None => format!("it is one of {}, or one more under `plans`", plans.join(", ")),
+            None => format!("write one of {}, or add it under `plans`", plans.join(", ")),
         };
         report.add(node.place, format!("the plan \"{name}\" is not among the limit's plans"), remedy);
     }

@@ -2,7 +2,7 @@
 
 use http::HeaderName;
 
-use crate::file::{Fields, Node, Report};
+use crate::file::{Entry, Fields, Node, Report};
 use crate::key::{Origin, Part, Source, SourceKind};
 
 const TRUSTED: &str = "trusted_proxies";
@@ -10,7 +10,8 @@ const TRUSTED: &str = "trusted_proxies";
 /// Reads `header` and `from` of `what`: a field that is read when a trusted peer sends it.
 pub(super) fn header(fields: &mut Fields<'_>, what: &str, report: &mut Report) -> Option<Part> {
     let node = fields.get("header")?;
-    let name = header_name(node, report);
+    let example = if what == "the plan" { "x-plan" } else { "x-cost" };
+    let name = header_name(node, example, report);
     match fields.get("from") {
         None => {
             let message = format!("{what} comes in a header, which every client can send");
@@ -18,7 +19,14 @@ pub(super) fn header(fields: &mut Fields<'_>, what: &str, report: &mut Report) -
             fields.lack(&["from"], message, remedy);
         }
         Some(from) => {
-            from.choice("from", &[((), TRUSTED)], report)?;
+            if from.scalar() != Some(TRUSTED) {
+                let message = match from.scalar() {
+                    Some(given) => format!("from \"{given}\" is not known"),
+                    None => format!("from has to be a word, and this is {}", from.kind()),
+                };
+                report.add(from.place, message, format!("write `from: {TRUSTED}`: nobody else is believed"));
+                return None;
+            }
         }
     }
     let name = name?;
@@ -26,13 +34,30 @@ pub(super) fn header(fields: &mut Fields<'_>, what: &str, report: &mut Report) -
     Some(Part { name: format!("header {name}"), called: Vec::new(), from })
 }
 
-/// Reads the name of a header field.
-pub(super) fn header_name(node: &Node, report: &mut Report) -> Option<HeaderName> {
+/// Refuses members that mean nothing beside the one source that is there; of two, that is what there is to say.
+pub(super) fn refuse_misplaced(
+    fields: &mut Fields<'_>,
+    sources: &[(&str, &Entry)],
+    members: &[(&'static str, &[&str])],
+    report: &mut Report,
+) {
+    for (member, of) in members {
+        // Each is known, whatever it stands beside.
+        let (Some(entry), [(source, _)]) = (fields.entry(member), sources) else { continue };
+        if !of.contains(source) {
+            let message = format!("`{member}` has no meaning beside `{source}`");
+            report.add(entry.place, message, format!("remove it: it belongs to `{}`", of.join("` and `")));
+        }
+    }
+}
+
+/// Reads the name of a header field, such as `example`.
+pub(super) fn header_name(node: &Node, example: &str, report: &mut Report) -> Option<HeaderName> {
     let text = node.text("header", report)?;
     let name = HeaderName::try_from(text).ok();
     if name.is_none() {
         let message = format!("\"{text}\" is not a header's name");
-        report.add(node.place, message, "write one such as x-plan");
+        report.add(node.place, message, format!("write one such as {example}"));
     }
     name
 }

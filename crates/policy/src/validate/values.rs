@@ -81,8 +81,11 @@ fn misread_digest(value: &str) -> String {
     if digits.len() == 64 && digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         return format!("write {SHA256}{digits}");
     }
+    let why = match digits.chars().find(|digit| !digit.is_ascii_hexdigit()) {
+        Some(other) => format!("`{other}` is none"),
+        None => format!("there are {}", digits.len()),
+    };
     format!(
-        "write `{SHA256}` and 64 hexadecimal digits, and there are {}; `printf %s VALUE | sha256sum` prints them",
-        digits.chars().count()
+        "write `{SHA256}` and 64 hexadecimal digits, and {why}; `printf %s VALUE | sha256sum` prints them"
     )
 }
