@@ -5,7 +5,7 @@
 
 use crate::quota::{Anchor, Quota};
 use crate::time::Span;
-use crate::{fixed_window, leaky_bucket, lockout, sliding_counter, sliding_log, token_bucket};
+use crate::{calendar, fixed_window, leaky_bucket, lockout, sliding_counter, sliding_log, token_bucket};
 
 /// A long-run rate: `units` a `micros` microseconds, not reduced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +68,33 @@ impl Quota {
             Self::TokenBucket(quota) => token_bucket::long_run(quota.capacity, quota.refill),
             Self::LeakyBucket(quota) => token_bucket::long_run(quota.places(), quota.rate),
             Self::Lockout(quota) => lockout::long_run(*quota),
+        }
+    }
+
+    /// Returns the fewest requests of one unit each that keep a key refused at every instant of a closed span, from the
+    /// first that finds it fresh; `None` where the number does not fit.
+    ///
+    /// Somebody who wants another's requests refused pays this, and no other limit: at every instant at which a unit is
+    /// free he asks first (a refusal's retry tells him when), he alone asks, and he begins at the time that suits him,
+    /// such as the start of a window. Who cannot keep in step needs more, or leaves gaps. A limit of zero costs nothing. For a sliding
+    /// counter of a unit a microsecond and more it is a lower bound.
+    pub fn requests_to_deny(&self, span: Span) -> Option<u64> {
+        let rounds = |units: u32, round: Span| {
+            let begun = span.as_micros().checked_div(round.as_micros())?.checked_add(1)?;
+            begun.checked_mul(units.into())
+        };
+        match self {
+            Self::FixedWindow(quota) => match quota.anchor {
+                Anchor::Clock | Anchor::FirstHit => rounds(quota.limit, quota.window),
+                Anchor::Calendar(calendar) => {
+                    calendar::fewest_touched(calendar, span.as_micros()).checked_mul(quota.limit.into())
+                }
+            },
+            Self::SlidingLog(quota) => rounds(quota.limit, quota.window),
+            Self::SlidingCounter(quota) => sliding_counter::requests_to_deny(*quota, span),
+            Self::Lockout(quota) => rounds(quota.attempts, quota.lock),
+            // All that ever comes in has to be taken at once.
+            Self::TokenBucket(_) | Self::LeakyBucket(_) => u64::try_from(self.most_in_closed(span)).ok(),
         }
     }
 

@@ -21,7 +21,7 @@ pub(crate) fn end_of(calendar: Calendar, micros: u64) -> u64 {
     let day = whole(micros, DAY);
     let end = match calendar {
         Calendar::Day => day.saturating_add(1),
-        Calendar::Week => day.saturating_sub(weekday(day)).saturating_add(7),
+        Calendar::Week => day.saturating_add(7).saturating_sub(weekday(day)),
         Calendar::Month => next_month(day),
     };
     end.saturating_mul(DAY)
@@ -103,7 +103,7 @@ fn most_months_in(days: u64) -> u64 {
 
 /// Returns the largest number of months in a row whose days are as few as `days`, however long they are.
 fn most_months_over(days: u64) -> u64 {
-    let mut months = whole(days, 366).saturating_mul(12);
+    let mut months = whole(days.saturating_sub(1).saturating_mul(4), 1_461).saturating_mul(12);
     while most_days(months.saturating_add(1)) <= days {
         months = months.saturating_add(1);
     }

@@ -4,27 +4,39 @@
 //! quota says, counts stay, windows and locks end no later than if they began now. Under another algorithm the units in
 //! use, as many as it can hold, are charged to a fresh state at the instant of the change.
 
-use crate::algorithm::{decide, keep_until, peek, window_state};
+use crate::algorithm::{decide, peek, settle, window_state};
 use crate::decision::Ask;
 use crate::quota::Quota;
 use crate::state::State;
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 use crate::{fixed_window, leaky_bucket, lockout, sliding_counter, sliding_log, token_bucket};
 
 /// Expresses a state last written under `from` for `to`, as of `now`; `None` where the result cannot be told from a
 /// fresh state.
 ///
-/// Just after, at most as many units remain under `to` as it admits at once less those in use under `from` (all it
-/// admits at once less what a peek said remained); from bucket to bucket no more than remained. A lockout that was not
-/// locked is not locked by this: one attempt is left. A state that is fresh under `from` is so under `to`, and one of
-/// another algorithm than `from`'s counts as none.
+/// Just after, `to` has left what it admits at once less the units in use under `from`, which are those it admits at once
+/// less those a peek says remain; and never more. There are two exceptions. From token bucket to token bucket what
+/// remains is what remained, at most the new capacity: credit is cut, never raised. And nobody is locked by a change:
+/// unless the lockout is carried from one that was locked, or counted as many, an attempt is left.
+///
+/// A state that is as good as fresh under `from` is so under `to`, whether or not it had been forgotten; one of another
+/// algorithm than `from`'s counts as none. What `to` cannot hold is forgotten, so a change there and back may leave
+/// less in use than before.
 pub fn carry(from: &Quota, state: &State, to: &Quota, now: Timestamp) -> Option<State> {
-    if keep_until(from, state, now) <= now {
-        return None;
-    }
-    let carried = if from == to { Some(state.clone()) } else { alike(from, state, to, now) };
-    let carried = carried.or_else(|| charged(from, state, to, now))?;
-    (keep_until(to, &carried, now) > now).then_some(carried)
+    let mut settled = Some(state.clone());
+    settle(from, Some(state), now).apply(&mut settled);
+    let settled = settled.filter(|state| !is_fresh(from, state, now))?;
+    let carried = match alike(from, &settled, to, now) {
+        _ if from == to => settled,
+        Some(alike) => alike,
+        None => charged(from, &settled, to, now)?,
+    };
+    (!is_fresh(to, &carried, now)).then_some(carried)
+}
+
+/// Returns whether a state cannot be told from a fresh one; also at the last instant, for which `keep_until` cannot say.
+fn is_fresh(quota: &Quota, state: &State, now: Timestamp) -> bool {
+    peek(quota, Some(state), Ask::units(0), now).reset_after == Span::ZERO
 }
 
 /// Expresses a state for other numbers of the same algorithm.

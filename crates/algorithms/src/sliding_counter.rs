@@ -117,6 +117,20 @@ pub(crate) fn most_in_closed(quota: SlidingCounter, span: Span) -> u128 {
     u128::from(whole).saturating_add(1).saturating_mul(limit).saturating_add(u128::from(tail))
 }
 
+/// Fewest units that keep a key refused throughout a closed span that begins fresh.
+///
+/// Best begun with a window, which L units fill. In each window after, the weight of the one before falls, and a unit is
+/// due at each whole one lost: ⌈L·e/W⌉ by elapsed e, of which all but ⌊L/W⌋ come before the window's end. So with
+/// s = m·W + r it is L + (m − 1)·(L − ⌊L/W⌋) + ⌈L·r/W⌉, and L while m = 0.
+pub(crate) fn requests_to_deny(quota: SlidingCounter, span: Span) -> Option<u64> {
+    let (limit, window) = (u64::from(quota.limit), quota.window.as_micros());
+    let whole = span.as_micros().checked_div(window)?;
+    let Some(later) = whole.checked_sub(1) else { return Some(limit) };
+    let rest = span.as_micros().checked_rem(window)?;
+    let each = limit.saturating_sub(limit.checked_div(window)?);
+    limit.checked_add(later.checked_mul(each)?)?.checked_add(mul_div_ceil(limit, rest, window))
+}
+
 #[inline]
 fn view(quota: SlidingCounter, state: Option<Counter>, now: Timestamp) -> View {
     let micros = now.as_micros();

@@ -13,8 +13,12 @@ mod naive;
 mod real;
 mod search;
 
-use crate::quota::{Anchor, FixedWindow, LeakyBucket, Quota, Rate, SlidingCounter, SlidingLog, TokenBucket};
-use crate::time::Span;
+use crate::decide;
+use crate::decision::Ask;
+use crate::quota::{
+    Anchor, FixedWindow, LeakyBucket, Lockout, Quota, Rate, SlidingCounter, SlidingLog, TokenBucket,
+};
+use crate::time::{Span, Timestamp};
 use real::Counts;
 use search::{Found, Grid, search};
 
@@ -112,6 +116,62 @@ fn fixed_windows_admit_what_the_search_finds_and_no_more() {
         let compared = hold_all(cases, 300);
         assert!(compared > 30_000, "only {compared} comparisons");
     }
+}
+
+/// Every lockout with few attempts and short windows and locks.
+fn lockouts(attempts: u32, longest: u64) -> impl Iterator<Item = Lockout> {
+    let spans = (2..=longest).flat_map(move |within| (2..=longest).map(move |lock| (within, lock)));
+    spans.flat_map(move |(within, lock)| {
+        let (within, lock) = (Span::from_micros(within), Span::from_micros(lock));
+        (1..=attempts).map(move |attempts| Lockout { attempts, within, lock })
+    })
+}
+
+fn naive_lockout(quota: Lockout) -> naive::Lockout {
+    let (within, lock) = (quota.within.as_micros(), quota.lock.as_micros());
+    naive::Lockout { attempts: quota.attempts, within, lock }
+}
+
+#[test]
+fn lockouts_admit_what_the_search_finds_and_no_more() {
+    let mut compared = 0;
+    for lockout in lockouts(9, 10) {
+        let (quota, model) = (Quota::Lockout(lockout), naive_lockout(lockout));
+        // Rounds of a lock and of a window fall together again after as many steps as both, and then some.
+        let (within, lock) = (lockout.within.as_micros(), lockout.lock.as_micros());
+        let (settled, together) = (2 * within.max(lock) * within.max(lock), within * lock);
+        let found = search(&model, usize::try_from(settled + together).unwrap());
+        for (step, best) in found.iter().enumerate() {
+            let span = micros(step);
+            assert_eq!(quota.most_in_closed(span), u128::from(best.any), "{quota:?} in {span}");
+            assert_eq!(quota.most_from_idle(span), u128::from(best.idle), "{quota:?} from idle {span}");
+            compared += 2;
+        }
+        let run = quota.long_run();
+        let brings = together * u64::from(run.units) / run.micros;
+        let (early, late) =
+            (found[found.len() - 1 - usize::try_from(together).unwrap()], found[found.len() - 1]);
+        assert_eq!(late.any - early.any, brings, "{quota:?} in the long run");
+    }
+    assert!(compared > 100_000, "only {compared} comparisons");
+}
+
+#[test]
+fn who_stops_short_of_the_lock_gets_what_the_search_finds_and_no_more() {
+    let mut compared = 0;
+    for lockout in lockouts(7, 9) {
+        let found = search(&naive::Careful(naive_lockout(lockout)), 40);
+        for (step, best) in found.iter().enumerate() {
+            let span = micros(step);
+            assert_eq!(
+                lockout.most_without_locking_in_closed(span),
+                u128::from(best.any),
+                "{lockout:?} in {span}"
+            );
+            compared += 1;
+        }
+    }
+    assert!(compared > 10_000, "only {compared} comparisons");
 }
 
 #[test]
@@ -212,7 +272,11 @@ fn few() -> impl Iterator<Item = (Quota, usize)> {
             [token, Quota::LeakyBucket(LeakyBucket { rate, queue: n })].map(|quota| (quota, steps))
         })
     });
-    windows.chain(rates)
+    let locks = lockouts(4, 6).map(|lockout| {
+        let steps = lockout.within.max(lockout.lock).as_micros();
+        (Quota::Lockout(lockout), usize::try_from(steps).unwrap())
+    });
+    windows.chain(rates).chain(locks)
 }
 
 #[test]
@@ -243,4 +307,37 @@ fn decide_itself_starts_what_a_queue_may_and_never_more() {
             assert_eq!(u128::from(found), quota.most_started_in_closed(span), "{quota:?} in {span}");
         }
     }
+}
+
+/// What it takes to have every instant of a closed span refused: all that is free, at each of them.
+fn taken_to_deny(quota: &Quota, start: u64, steps: usize) -> Vec<u64> {
+    let (mut state, mut taken) = (None, 0);
+    let instants = (start..).take(steps).map(|at| Timestamp::from_micros(at).unwrap());
+    let spent = instants.map(|now| {
+        while let outcome = decide(quota, state.as_ref(), Ask::ONE, now)
+            && outcome.decision.is_admitted()
+        {
+            outcome.change.apply(&mut state);
+            taken += 1;
+        }
+        taken
+    });
+    spent.collect()
+}
+
+#[test]
+fn what_it_costs_to_deny_a_key_is_what_the_cheapest_start_costs() {
+    let mut compared = 0;
+    for (quota, window) in few() {
+        let epoch = (1 << 51) + 5;
+        let phases = u64::try_from(window).unwrap();
+        let paid = (epoch..epoch + phases).map(|start| taken_to_deny(&quota, start, 3 * window + 2));
+        let paid = paid.reduce(|one, other| one.into_iter().zip(other).map(|(a, b)| a.min(b)).collect());
+        for (step, least) in paid.unwrap().into_iter().enumerate() {
+            let span = micros(step);
+            assert_eq!(quota.requests_to_deny(span), Some(least), "{quota:?} in {span}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 5_000, "only {compared} comparisons");
 }

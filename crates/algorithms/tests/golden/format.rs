@@ -5,7 +5,7 @@
 //! ```text
 //! case B-25: a partial token shortens the wait
 //! quota token_bucket capacity=4 refill=1/1s    # again within a case: the numbers change, the state stays
-//! origin 1700000000s                           # what times count from; zero unless said
+//! origin 1700000000s                           # what times count from, or a date; zero unless said
 //! at 0s cost 4 as x -> admit remaining=0 reset=4s
 //! at 0.2s cost 1 -> refuse retry=0.8s next=0.8s
 //! at 0.2s cost 5 -> refuse never
@@ -13,12 +13,12 @@
 //! at 1s cost 1 within 0s -> admit delay=0s     # the caller can hold a request no longer
 //! at 2s refund x
 //! at 2s keep -> 4s                             # from then on the state is as good as none
-//! bound closed 30s -> 7                        # also: half_open, idle, started
+//! bound closed 30s -> 7                        # also: half_open, idle, started, careful (never locked), deny
 //! ```
 //!
 //! What an expectation leaves out is not compared.
 
-use tidegate_algorithms::{Anchor, Quota, Rate, Span};
+use tidegate_algorithms::{Anchor, Calendar, Quota, Rate, Span};
 
 /// The steps of one case.
 #[derive(Debug)]
@@ -62,6 +62,8 @@ pub(crate) enum Bound {
     HalfOpen,
     Idle,
     Started,
+    Careful,
+    Deny,
 }
 
 /// What is expected of a decision.
@@ -89,7 +91,10 @@ pub(crate) fn read(text: &str) -> Vec<Case> {
                 origin = 0;
                 cases.push(Case { title: line.trim_start_matches("case ").to_owned(), steps: Vec::new() });
             }
-            ["origin", time] => origin = micros(time).unwrap_or_else(|| panic!("line {number}: {line}")),
+            ["origin", time] => {
+                origin =
+                    date(time).or_else(|| micros(time)).unwrap_or_else(|| panic!("line {number}: {line}"))
+            }
             words => {
                 let step = step(words, origin).unwrap_or_else(|| panic!("line {number}: {line}"));
                 let case = cases.last_mut().unwrap_or_else(|| panic!("line {number} stands before any case"));
@@ -112,6 +117,8 @@ fn step(words: &[&str], origin: u64) -> Option<Step> {
                 "half_open" => Bound::HalfOpen,
                 "idle" => Bound::Idle,
                 "started" => Bound::Started,
+                "careful" => Bound::Careful,
+                "deny" => Bound::Deny,
                 _ => return None,
             };
             Some(Step::Bound { kind, span: duration(span)?, most: most.parse().ok()? })
@@ -176,16 +183,22 @@ fn quota(words: &[&str]) -> Option<Quota> {
     };
     let quota = match *algorithm {
         "fixed_window" => {
-            let anchor = match field("anchor")? {
-                "clock" => Anchor::Clock,
-                "first_hit" => Anchor::FirstHit,
+            let limit = units("limit")?;
+            match field("anchor")? {
+                "clock" => Quota::fixed_window(limit, window()?, Anchor::Clock),
+                "first_hit" => Quota::fixed_window(limit, window()?, Anchor::FirstHit),
+                "day" => Quota::calendar_window(limit, Calendar::Day),
+                "week" => Quota::calendar_window(limit, Calendar::Week),
+                "month" => Quota::calendar_window(limit, Calendar::Month),
                 _ => return None,
-            };
-            Quota::fixed_window(units("limit")?, window()?, anchor)
+            }
         }
         "sliding_log" => Quota::sliding_log(units("limit")?, window()?),
         "sliding_counter" => Quota::sliding_counter(units("limit")?, window()?),
         "token_bucket" => Quota::token_bucket(units("capacity")?, rate("refill")?),
+        "lockout" => {
+            Quota::lockout(units("attempts")?, duration(field("within")?)?, duration(field("lock")?)?)
+        }
         "leaky_bucket" => Quota::leaky_bucket(rate("rate")?, units("queue")?),
         _ => return None,
     };
@@ -194,6 +207,17 @@ fn quota(words: &[&str]) -> Option<Quota> {
 
 fn duration(text: &str) -> Option<Span> {
     if text == "never" { Some(Span::MAX) } else { micros(text).map(Span::from_micros) }
+}
+
+/// Reads a date such as `2026-01-31`, midnight, UTC; counts the years and months before it.
+fn date(text: &str) -> Option<u64> {
+    let mut numbers = text.split('-').map(str::parse::<u64>);
+    let (year, month, day) = (numbers.next()?.ok()?, numbers.next()?.ok()?, numbers.next()?.ok()?);
+    let leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let years: u64 = (1970..year).map(|year| 365 + u64::from(leap(year))).sum();
+    let lengths = [31, 28 + u64::from(leap(year)), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let months: u64 = lengths.iter().take(usize::try_from(month.checked_sub(1)?).ok()?).sum();
+    Some((years + months + day.checked_sub(1)?) * 86_400_000_000)
 }
 
 /// Reads sums and differences such as `2m`, `0.3s`, `10s-1us`.

@@ -74,6 +74,11 @@ fn replay(file: &str, case: &Case) -> usize {
                     Bound::HalfOpen => quota.most_in_half_open(*span),
                     Bound::Idle => quota.most_from_idle(*span),
                     Bound::Started => quota.most_started_in_closed(*span),
+                    Bound::Careful => match quota {
+                        Quota::Lockout(lockout) => lockout.most_without_locking_in_closed(*span),
+                        _ => panic!("{place} is no lockout's"),
+                    },
+                    Bound::Deny => u128::from(quota.requests_to_deny(*span).unwrap()),
                 };
                 assert_eq!(bound, *most, "{place} is the most");
             }
@@ -94,9 +99,10 @@ macro_rules! tables {
 }
 
 tables! {
-    fixed_window_table: "fixed_window.txt", 40;
+    fixed_window_table: "fixed_window.txt", 120;
     sliding_log_table: "sliding_log.txt", 30;
     sliding_counter_table: "sliding_counter.txt", 30;
     token_bucket_table: "token_bucket.txt", 90;
     leaky_bucket_table: "leaky_bucket.txt", 30;
+    lockout_table: "lockout.txt", 100;
 }

@@ -1,9 +1,10 @@
 //! Quotas over the whole domain, and histories that jump to the instants at which something changes.
 
+use crate::days::end_of;
 use proptest::prelude::*;
 use tidegate_algorithms::{
-    Anchor, Answer, Ask, MAX_LOG_UNITS, MAX_SPAN, MAX_UNITS, MIN_SPAN, Outcome, Quota, Rate, Retry, Span,
-    State, Timestamp, decide, keep_until,
+    Anchor, Answer, Ask, Calendar, MAX_LOG_UNITS, MAX_SPAN, MAX_UNITS, MIN_SPAN, Outcome, Quota, Rate, Retry,
+    Span, State, Timestamp, decide, keep_until,
 };
 
 /// A limit, what it remembers, and what time it is.
@@ -12,7 +13,7 @@ pub(crate) struct World {
     pub(crate) quota: Quota,
     pub(crate) state: Option<State>,
     pub(crate) now: Timestamp,
-    retry_at: u64,
+    pub(crate) retry_at: u64,
 }
 
 impl World {
@@ -39,7 +40,7 @@ impl World {
             Jump::Stay => now,
             Jump::On(by) => now.saturating_add(by),
             Jump::Back(by) => now.saturating_sub(by),
-            Jump::Windows(count, off) => around((now / window + count) * window, off),
+            Jump::Windows(count, off) => around(window_begins(&self.quota, now, count), off),
             Jump::Later(count, off) => around(now.saturating_add(count * window), off),
             Jump::Retry(off) => around(self.retry_at, off),
             Jump::Forget(off) => match &self.state {
@@ -67,6 +68,19 @@ pub(crate) fn window(quota: &Quota) -> u64 {
         Quota::SlidingCounter(quota) => quota.window().as_micros(),
         Quota::TokenBucket(quota) => quota.refill().time_for(1).as_micros(),
         Quota::LeakyBucket(quota) => quota.rate().time_for(1).as_micros(),
+        Quota::Lockout(quota) => quota.within().as_micros(),
+    }
+}
+
+/// The beginning of the window on the clock that is `count` after that of `now`.
+fn window_begins(quota: &Quota, now: u64, count: u64) -> u64 {
+    match quota {
+        Quota::FixedWindow(quota) if let Anchor::Calendar(calendar) = quota.anchor() => match count {
+            0 => now,
+            // Its end, or somewhere after the next one's.
+            _ => end_of(calendar, now).saturating_add((count - 1) * window(&Quota::FixedWindow(*quota))),
+        },
+        _ => (now / window(quota) + count) * window(quota),
     }
 }
 
@@ -158,16 +172,32 @@ fn anchors() -> impl Strategy<Value = Anchor> + Clone {
     prop_oneof![Just(Anchor::Clock), Just(Anchor::FirstHit)]
 }
 
+pub(crate) fn calendars() -> impl Strategy<Value = Calendar> + Clone {
+    prop_oneof![Just(Calendar::Day), Just(Calendar::Week), Just(Calendar::Month)]
+}
+
+/// Lockouts whose locks are shorter than their windows, as long, and longer.
+pub(crate) fn lockouts() -> impl Strategy<Value = Quota> + Clone {
+    let locks = prop_oneof![2 => spans().prop_map(Some), 1 => Just(None)];
+    (limits(MAX_UNITS), spans(), locks).prop_map(|(attempts, within, lock)| {
+        Quota::lockout(attempts.max(1), within, lock.unwrap_or(within)).unwrap()
+    })
+}
+
 /// Every algorithm, over the whole domain and often with small numbers.
-pub(crate) fn quotas() -> impl Strategy<Value = Quota> + Clone {
+pub(crate) fn quotas() -> BoxedStrategy<Quota> {
     let fixed = (limits(MAX_UNITS), spans(), anchors());
     prop_oneof![
         2 => fixed.prop_map(|(limit, span, anchor)| Quota::fixed_window(limit, span, anchor).unwrap()),
+        1 => (limits(MAX_UNITS), calendars())
+            .prop_map(|(limit, calendar)| Quota::calendar_window(limit, calendar).unwrap()),
+        1 => lockouts(),
         1 => (limits(MAX_LOG_UNITS), spans()).prop_map(|(limit, span)| Quota::sliding_log(limit, span).unwrap()),
         1 => (limits(MAX_UNITS), spans()).prop_map(|(limit, span)| Quota::sliding_counter(limit, span).unwrap()),
         1 => (limits(MAX_UNITS), rates()).prop_map(|(n, rate)| Quota::token_bucket(n.max(1), rate).unwrap()),
         1 => (limits(MAX_UNITS), rates()).prop_map(|(n, rate)| Quota::leaky_bucket(rate, n).unwrap()),
     ]
+    .boxed()
 }
 
 /// Instants: the ends of the domain, and in between.

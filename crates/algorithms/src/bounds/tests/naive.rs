@@ -17,8 +17,8 @@ impl Grid for FixedWindow {
 
     fn idle(&self) -> Vec<Self::State> {
         match self.anchor {
-            Anchor::Clock => (0..self.window).map(|phase| (phase, 0)).collect(),
             Anchor::FirstHit => vec![(0, 0)],
+            _ => (0..self.window).map(|phase| (phase, 0)).collect(),
         }
     }
 
@@ -29,14 +29,62 @@ impl Grid for FixedWindow {
     fn step(&self, &(at, count): &Self::State, units: u32) -> (Self::State, u64) {
         let count = count + units;
         let next = match self.anchor {
-            Anchor::Clock if at + 1 == self.window => (0, 0),
-            Anchor::Clock => (at + 1, count),
             Anchor::FirstHit => {
                 let left = if at == 0 && units > 0 { self.window } else { at };
                 if left > 1 { (left - 1, count) } else { (0, 0) }
             }
+            _ if at + 1 == self.window => (0, 0),
+            _ => (at + 1, count),
         };
         (next, u64::from(units))
+    }
+}
+
+pub(super) struct Lockout {
+    pub(super) attempts: u32,
+    pub(super) within: u64,
+    pub(super) lock: u64,
+}
+
+/// (steps left of the window or the lock, count): locked when it is full, fresh when no step is left.
+impl Grid for Lockout {
+    type State = (u64, u32);
+
+    fn idle(&self) -> Vec<Self::State> {
+        vec![(0, 0)]
+    }
+
+    fn most(&self, state: &Self::State) -> u32 {
+        self.attempts - state.1
+    }
+
+    fn step(&self, &(left, count): &Self::State, units: u32) -> (Self::State, u64) {
+        let left = match count + units {
+            all if units > 0 && all == self.attempts => self.lock,
+            all if all > 0 && count == 0 => self.within,
+            _ => left,
+        };
+        let next = if left > 1 { (left - 1, count + units) } else { (0, 0) };
+        (next, u64::from(units))
+    }
+}
+
+/// A lockout to somebody who takes care not to be locked.
+pub(super) struct Careful(pub(super) Lockout);
+
+impl Grid for Careful {
+    type State = (u64, u32);
+
+    fn idle(&self) -> Vec<Self::State> {
+        self.0.idle()
+    }
+
+    fn most(&self, state: &Self::State) -> u32 {
+        self.0.most(state) - 1
+    }
+
+    fn step(&self, state: &Self::State, units: u32) -> (Self::State, u64) {
+        self.0.step(state, units)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Changed numbers: what is there is held against the new ones, and never refilled.
 
 use proptest::prelude::*;
-use tidegate_algorithms::{Anchor, Ask, Quota, Rate, Span, peek};
+use tidegate_algorithms::{Anchor, Ask, Calendar, MAX_LOG_UNITS, Quota, Rate, Span, peek};
 
 use super::cases;
 use crate::play::{World, histories, quotas, rates, starts, wide};
@@ -11,10 +11,11 @@ fn resized(quota: &Quota, size: u32) -> Quota {
     let size = u64::from(size);
     match quota {
         Quota::FixedWindow(old) => Quota::fixed_window(size, old.window(), old.anchor()),
-        Quota::SlidingLog(old) => Quota::sliding_log(size.min(100_000), old.window()),
+        Quota::SlidingLog(old) => Quota::sliding_log(size.min(u64::from(MAX_LOG_UNITS)), old.window()),
         Quota::SlidingCounter(old) => Quota::sliding_counter(size, old.window()),
         Quota::TokenBucket(old) => Quota::token_bucket(size.max(1), old.refill()),
         Quota::LeakyBucket(old) => Quota::leaky_bucket(old.rate(), size),
+        Quota::Lockout(old) => Quota::lockout(size.max(1), old.within(), old.lock()),
     }
     .unwrap()
 }
@@ -118,6 +119,8 @@ fn ten_to_three_to_ten_leaves_what_three_left() {
             Quota::sliding_counter(n, second),
             Quota::token_bucket(n, rate),
             Quota::leaky_bucket(rate, n - 1),
+            Quota::calendar_window(n, Calendar::Month),
+            Quota::lockout(n, second, Span::from_secs(60)),
         ]
         .map(Result::unwrap)
     };

@@ -1,6 +1,7 @@
 //! Laws that hold for every quota and every history.
 
 mod bound;
+mod carry;
 mod change;
 mod drift;
 mod forget;

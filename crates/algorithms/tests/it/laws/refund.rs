@@ -1,10 +1,10 @@
 //! Refunds: never more than if the request had not been made, and all of it where nothing else happened.
 
 use proptest::prelude::*;
-use tidegate_algorithms::{Anchor, Ask, Change, Outcome, Quota, Span, Timestamp, peek, refund};
+use tidegate_algorithms::{Anchor, Ask, Change, Outcome, Quota, Receipt, Span, Timestamp, peek, refund};
 
 use super::cases;
-use crate::play::{Jump, Move, World, histories, jumps, quotas, starts, window};
+use crate::play::{Jump, Move, World, costs, histories, jumps, moves, quotas, starts, window};
 
 fn remaining(world: &World, at: Timestamp) -> u32 {
     peek(&world.quota, world.state.as_ref(), Ask::ONE, at).remaining
@@ -33,6 +33,166 @@ fn play(world: &mut World, history: &[Move]) -> Vec<(Timestamp, Ask, Outcome)> {
     admitted
 }
 
+/// Whether a first charge opens its windows, so that the world without a charge is another one.
+fn opens(quota: &Quota) -> bool {
+    match quota {
+        Quota::FixedWindow(quota) => quota.anchor() == Anchor::FirstHit,
+        Quota::Lockout(_) => true,
+        _ => false,
+    }
+}
+
+fn give_back(world: &mut World, receipt: &Receipt) {
+    refund(&world.quota, world.state.as_ref(), receipt, world.now).apply(&mut world.state);
+}
+
+/// What happens at an instant: a charge, by its number, or its refund.
+#[derive(Debug, Clone, Copy)]
+enum Event {
+    Charge(Ask),
+    Refund(usize),
+}
+
+/// Plays a history in which some charges are given back, each once and after it was made.
+fn play_with_refunds(world: &mut World, history: &[(Move, Option<prop::sample::Index>)]) -> Played {
+    let mut played = Played::default();
+    for (a_move, giver) in history {
+        world.go_on(a_move.jump);
+        let open: Vec<usize> =
+            (0..played.receipts.len()).filter(|charge| !played.given.contains(charge)).collect();
+        match giver {
+            Some(giver) if !open.is_empty() => {
+                let charge = *giver.get(&open);
+                give_back(world, &played.receipts[charge]);
+                played.given.push(charge);
+                played.events.push((world.now, Event::Refund(charge)));
+            }
+            _ => {
+                let ask = Ask::units(a_move.cost.of(&world.quota));
+                if let Some(receipt) = world.ask(ask).receipt {
+                    played.receipts.push(receipt);
+                    played.events.push((world.now, Event::Charge(ask)));
+                }
+            }
+        }
+    }
+    played
+}
+
+#[derive(Debug, Default)]
+struct Played {
+    events: Vec<(Timestamp, Event)>,
+    receipts: Vec<Receipt>,
+    given: Vec<usize>,
+}
+
+impl Played {
+    /// Plays the events again without one charge; `None` if one of the others is then refused.
+    fn without(&self, left_out: usize, quota: Quota, start: u64) -> Option<World> {
+        let (mut world, mut receipts) = (World::new(quota, start), Vec::new());
+        for (at, event) in &self.events {
+            world.now = *at;
+            match *event {
+                Event::Charge(_) if receipts.len() == left_out => receipts.push(None),
+                Event::Charge(ask) => receipts.push(Some(world.ask(ask).receipt?)),
+                Event::Refund(charge) => {
+                    if let Some(receipt) = receipts[charge] {
+                        give_back(&mut world, &receipt);
+                    }
+                }
+            }
+        }
+        Some(world)
+    }
+}
+
+fn refund_histories(most: usize) -> impl Strategy<Value = Vec<(Move, Option<prop::sample::Index>)>> {
+    let refunds = prop::option::weighted(0.4, any::<prop::sample::Index>());
+    prop::collection::vec((moves(), refunds), 1..most)
+}
+
+/// Windows and locks of a few microseconds more than the shortest, so that histories meet their edges.
+fn small() -> impl Strategy<Value = Quota> {
+    let spans = || (1_000..1_012_u64).prop_map(Span::from_micros);
+    prop_oneof![
+        (1..7_u64, spans()).prop_map(|(n, span)| Quota::fixed_window(n, span, Anchor::FirstHit).unwrap()),
+        (1..7_u64, spans(), spans()).prop_map(|(n, within, lock)| Quota::lockout(n, within, lock).unwrap()),
+    ]
+}
+
+proptest! {
+    #![proptest_config(cases(6_000))]
+
+    #[test]
+    fn a_refund_among_refunds_leaves_no_more_than_if_the_request_had_not_been_made(
+        quota in prop_oneof![quotas(), small().boxed()], start in starts(), history in refund_histories(14),
+        chosen in any::<prop::sample::Index>(), wait in prop_oneof![Just(Jump::Stay), jumps()],
+    ) {
+        let mut made = World::new(quota, start);
+        let played = play_with_refunds(&mut made, &history);
+        let open: Vec<usize> = (0..played.receipts.len()).filter(|charge| !played.given.contains(charge)).collect();
+        if open.is_empty() {
+            return Ok(());
+        }
+        let chosen = *chosen.get(&open);
+        let Some(not_made) = played.without(chosen, quota, start) else { return Ok(()) };
+        made.go_on(wait);
+        let kept = made.clone();
+        give_back(&mut made, &played.receipts[chosen]);
+        let at_once = remaining(&made, made.now);
+        prop_assert!(at_once >= remaining(&kept, made.now), "a refund took");
+        for at in later(&quota, made.now) {
+            let given = remaining(&made, at);
+            prop_assert!(given >= at_once || matches!(quota, Quota::SlidingCounter(_)), "what was given was taken");
+            // A window that a charge opened earlier may be over, refund or not.
+            let most = remaining(&not_made, at).max(if opens(&quota) { remaining(&kept, at) } else { 0 });
+            prop_assert!(given <= most, "{given} at {at:?}, at most {most} without the charge");
+        }
+    }
+
+    /// With `count: failures` a thousand right codes consume nothing in the end.
+    #[test]
+    fn charges_of_one_window_all_given_back_leave_nothing_in_whatever_order(
+        quota in prop_oneof![quotas(), small().boxed()], start in 0..(1_u64 << 51),
+        charges in prop::collection::vec((0..1_000_u64, 0..1_000_u64, costs()), 1..12),
+    ) {
+        if matches!(quota, Quota::TokenBucket(_) | Quota::LeakyBucket(_)) {
+            return Ok(());
+        }
+        let mut world = World::new(quota, start);
+        // Within one window, or one lock if that is shorter: from its beginning to the microsecond before its end.
+        let ends_in = match quota {
+            Quota::FixedWindow(fixed) if fixed.anchor() != Anchor::FirstHit => {
+                let mut probe = World::new(quota, start);
+                probe.ask(Ask::ONE).decision.reset_after.as_micros()
+            }
+            Quota::Lockout(lockout) => lockout.within().min(lockout.lock()).as_micros(),
+            _ => window(&quota),
+        };
+        let at = |part: u64| start + u64::try_from(u128::from(ends_in.saturating_sub(1)) * u128::from(part) / 1_000).unwrap();
+        let mut events: Vec<(u64, bool, usize)> = Vec::new();
+        for (n, (from, to, _)) in charges.iter().enumerate() {
+            events.push((at(*from.min(to)), true, n));
+            events.push((at(*from.max(to)), false, n));
+        }
+        // At one instant refunds and charges mix; a charge stands before its own refund by the stable sort.
+        events.sort_by_key(|(at, _, _)| *at);
+        let mut receipts = vec![None; charges.len()];
+        for (at, charge, n) in events {
+            world.now = Timestamp::from_micros(at).unwrap();
+            if charge {
+                receipts[n] = world.ask(Ask::units(charges[n].2.of(&quota))).receipt;
+            } else if let Some(receipt) = receipts[n] {
+                give_back(&mut world, &receipt);
+            }
+        }
+        let fresh = World::new(quota, start);
+        for at in later(&quota, world.now) {
+            prop_assert_eq!(remaining(&world, at), remaining(&fresh, at), "something is left");
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(cases(4_000))]
 
@@ -52,7 +212,7 @@ proptest! {
             not_made.now = *at;
             // A window that opens with a later hit ends later: another world, in which not all of them pass.
             if !not_made.ask(*ask).decision.is_admitted() {
-                prop_assert!(matches!(quota, Quota::FixedWindow(fixed) if fixed.anchor() == Anchor::FirstHit));
+                prop_assert!(opens(&quota));
                 return Ok(());
             }
         }
@@ -62,11 +222,11 @@ proptest! {
         refund(&quota, made.state.as_ref(), &receipt, made.now).apply(&mut made.state);
         for at in later(&quota, made.now) {
             let given = remaining(&made, at);
-            prop_assert!(given >= remaining(&kept, at), "a refund took");
+            // The end of a window may be put off, so that those left in it stay longer.
+            prop_assert!(opens(&quota) || given >= remaining(&kept, at), "a refund took");
             // The window of a hit that was made ends when it ends, refund or not.
             prop_assert!(given <= remaining(&not_made, at).max(remaining(&kept, at)));
-            let first_hit = matches!(quota, Quota::FixedWindow(fixed) if fixed.anchor() == Anchor::FirstHit);
-            prop_assert!(first_hit || given <= remaining(&not_made, at), "a refund gave too much");
+            prop_assert!(opens(&quota) || given <= remaining(&not_made, at), "a refund gave too much");
         }
     }
 
@@ -79,7 +239,12 @@ proptest! {
         let before = world.clone();
         let Some(receipt) = world.ask(Ask::units(cost)).receipt else { return Ok(()) };
         // A bucket's refill since may have been lost at its brim, so it gives that much less.
-        let wait = if matches!(quota, Quota::TokenBucket(_)) { 0 } else { wait };
+        let wait = match quota {
+            Quota::TokenBucket(_) => 0,
+            // Nor is anything given once the lock is over.
+            Quota::Lockout(lockout) => wait.min(lockout.lock().as_micros() - 1),
+            _ => wait,
+        };
         world.now = world.now.saturating_add(Span::from_micros(wait));
         refund(&quota, world.state.as_ref(), &receipt, world.now).apply(&mut world.state);
         for at in later(&quota, world.now) {

@@ -8,13 +8,14 @@ use crate::play::{World, histories, quotas, starts, wide};
 
 /// The longest an ask of `cost` waits, whatever happened before: a window (two where the last one weighs), or the
 /// time its own units take.
-fn full_wait(quota: &Quota, cost: u32) -> Span {
+pub(super) fn full_wait(quota: &Quota, cost: u32) -> Span {
     match quota {
         Quota::FixedWindow(quota) => quota.window(),
         Quota::SlidingLog(quota) => quota.window(),
         Quota::SlidingCounter(quota) => Span::from_micros(quota.window().as_micros() * 2),
         Quota::TokenBucket(quota) => quota.refill().time_for(cost.into()),
         Quota::LeakyBucket(quota) => quota.rate().time_for(cost.into()),
+        Quota::Lockout(quota) => quota.within().max(quota.lock()),
     }
 }
 

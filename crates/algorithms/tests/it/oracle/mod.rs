@@ -17,7 +17,10 @@ fn limiter(quota: &Quota) -> Box<dyn Limiter> {
             let (limit, window) = (quota.limit().into(), quota.window().as_micros().into());
             match quota.anchor() {
                 Anchor::Clock => Box::new(naive::ClockWindow { limit, window, index: 0, count: 0 }),
-                Anchor::FirstHit => Box::new(naive::HitWindow { limit, window, opened: None, count: 0 }),
+                Anchor::FirstHit => Box::new(naive::HitWindow::new(limit, window)),
+                Anchor::Calendar(calendar) => {
+                    Box::new(naive::CalendarWindow { limit, calendar, end: 0, count: 0 })
+                }
             }
         }
         Quota::SlidingLog(quota) => Box::new(naive::SlidingLog {
@@ -44,6 +47,11 @@ fn limiter(quota: &Quota) -> Box<dyn Limiter> {
             p: quota.rate().units().into(),
             q: quota.rate().micros().into(),
             free: 0,
+        }),
+        Quota::Lockout(quota) => Box::new(naive::Lockout {
+            hits: naive::HitWindow::new(quota.attempts().into(), quota.within().as_micros().into()),
+            lock: quota.lock().as_micros().into(),
+            locked_until: None,
         }),
     }
 }
@@ -122,8 +130,10 @@ impl Pair {
             go(&mut pair.real, a_move.jump);
             pair.ask(a_move.ask(&quota))?;
             if let Some(chosen) = refund {
-                pair.real.go_on(Jump::On(u64::try_from(*chosen).unwrap() % 3_000));
+                // At other instants than charges: of those of one instant the crate does not know which came first.
+                pair.real.go_on(Jump::On(1 + u64::try_from(*chosen).unwrap() % 3_000));
                 pair.refund(*chosen);
+                pair.real.go_on(Jump::On(1));
                 pair.ask(Ask::ONE)?;
             }
         }

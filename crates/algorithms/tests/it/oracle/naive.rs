@@ -1,6 +1,10 @@
 //! The contract's table, written plainly: whole microseconds, fractions as numerators over the rate's own
 //! denominators, 128 bits for everything. An ask for nothing is always admitted.
 
+use tidegate_algorithms::Calendar;
+
+use crate::days::end_of;
+
 /// What was charged.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Receipt {
@@ -8,13 +12,13 @@ pub(crate) struct Receipt {
     units: i128,
     /// Where what was charged ended just after: the window, or the queue.
     end: i128,
-    /// Whether the charge opened its window.
-    opener: bool,
+    /// The number of the charge in a window that keeps each.
+    id: usize,
 }
 
 impl Receipt {
     fn new(at: i128, units: i128) -> Self {
-        Self { at, units, end: 0, opener: false }
+        Self { at, units, end: 0, id: 0 }
     }
 }
 
@@ -67,48 +71,148 @@ impl Limiter for ClockWindow {
     }
 }
 
-pub(crate) struct HitWindow {
+pub(crate) struct CalendarWindow {
     pub(crate) limit: i128,
-    pub(crate) window: i128,
-    pub(crate) opened: Option<i128>,
+    pub(crate) calendar: Calendar,
+    pub(crate) end: i128,
     pub(crate) count: i128,
 }
 
+impl CalendarWindow {
+    fn end(&self, at: i128) -> i128 {
+        end_of(self.calendar, at.try_into().unwrap()).into()
+    }
+}
+
+impl Limiter for CalendarWindow {
+    fn redate(&mut self, now: i128) {
+        self.end = self.end.min(self.end(now));
+    }
+
+    fn admits(&self, n: i128, _: Option<i128>, at: i128) -> bool {
+        let count = if at < self.end { self.count } else { 0 };
+        n == 0 || count + n <= self.limit
+    }
+
+    fn charge(&mut self, n: i128, now: i128) -> Receipt {
+        if now >= self.end {
+            (self.end, self.count) = (self.end(now), 0);
+        }
+        self.count += n;
+        Receipt { end: self.end, ..Receipt::new(now, n) }
+    }
+
+    fn refund(&mut self, receipt: &Receipt, now: i128) {
+        let same = receipt.end == self.end && now < self.end;
+        self.count -= if same { receipt.units } else { 0 };
+    }
+}
+
+/// Every charge in the window, its opener first.
+pub(crate) struct HitWindow {
+    limit: i128,
+    window: i128,
+    end: i128,
+    /// Whether a refund has put the end off.
+    put_off: bool,
+    /// The charges, each with whether it was made before that.
+    hits: Vec<(Receipt, bool)>,
+    charged: usize,
+}
+
 impl HitWindow {
-    fn open(&self, at: i128) -> bool {
-        self.opened.is_some_and(|opened| at < opened + self.window)
+    pub(crate) fn new(limit: i128, window: i128) -> Self {
+        Self { limit, window, end: 0, put_off: false, hits: Vec::new(), charged: 0 }
+    }
+
+    fn count(&self) -> i128 {
+        self.hits.iter().map(|(hit, _)| hit.units).sum()
+    }
+
+    /// Takes a charge out, if it is known for sure to be in the window.
+    fn take(&mut self, receipt: &Receipt, now: i128) -> bool {
+        let Some(found) = self.hits.iter().position(|(hit, _)| hit.id == receipt.id) else { return false };
+        if self.put_off && receipt.end <= self.end - self.window {
+            return false;
+        }
+        let (_, early) = self.hits.remove(found);
+        let gone =
+            if self.put_off { early && !self.hits.iter().any(|(_, early)| *early) } else { found == 0 };
+        if gone {
+            (self.end, self.put_off) = (now + self.window, true);
+            self.hits.iter_mut().for_each(|(_, early)| *early = true);
+        }
+        true
     }
 }
 
 impl Limiter for HitWindow {
     fn redate(&mut self, now: i128) {
-        self.opened = self.opened.map(|opened| opened.min(now));
+        self.end = self.end.min(now + self.window);
     }
 
     fn admits(&self, n: i128, _: Option<i128>, at: i128) -> bool {
-        let count = if self.open(at) { self.count } else { 0 };
+        let count = if at < self.end { self.count() } else { 0 };
         n == 0 || count + n <= self.limit
     }
 
     fn charge(&mut self, n: i128, now: i128) -> Receipt {
-        let opener = !self.open(now);
-        if opener {
-            (self.opened, self.count) = (Some(now), 0);
+        if now >= self.end || self.hits.is_empty() {
+            (self.end, self.put_off) = (now + self.window, false);
+            self.hits.clear();
         }
-        self.count += n;
-        Receipt { end: self.opened.unwrap() + self.window, opener, ..Receipt::new(now, n) }
+        self.charged += 1;
+        let receipt = Receipt { end: self.end, id: self.charged, ..Receipt::new(now, n) };
+        self.hits.push((receipt, false));
+        receipt
     }
 
     fn refund(&mut self, receipt: &Receipt, now: i128) {
-        if !self.open(now) || Some(receipt.end - self.window) != self.opened {
+        if now < self.end {
+            self.take(receipt, now);
+        }
+    }
+}
+
+/// A window of attempts, and a lock that the last of them starts.
+pub(crate) struct Lockout {
+    pub(crate) hits: HitWindow,
+    pub(crate) lock: i128,
+    pub(crate) locked_until: Option<i128>,
+}
+
+impl Limiter for Lockout {
+    fn redate(&mut self, now: i128) {
+        self.hits.redate(now);
+        self.locked_until = self.locked_until.map(|until| until.min(now + self.lock));
+    }
+
+    fn admits(&self, n: i128, within: Option<i128>, at: i128) -> bool {
+        match self.locked_until {
+            Some(until) if at < until => n == 0,
+            Some(_) => n <= self.hits.limit,
+            None => self.hits.admits(n, within, at),
+        }
+    }
+
+    fn charge(&mut self, n: i128, now: i128) -> Receipt {
+        if self.locked_until.take().is_some() {
+            self.hits.hits.clear();
+        }
+        let receipt = self.hits.charge(n, now);
+        self.locked_until = (self.hits.count() == self.hits.limit).then_some(now + self.lock);
+        receipt
+    }
+
+    fn refund(&mut self, receipt: &Receipt, now: i128) {
+        let set_at = self.hits.end - self.hits.window;
+        let long_ago = self.hits.put_off && receipt.at + self.lock <= set_at;
+        if now >= self.locked_until.unwrap_or(self.hits.end) || long_ago || !self.hits.take(receipt, now) {
             return;
         }
-        // The hit that opened the window is what ends it, and stays while there are others.
-        if !receipt.opener || self.count == receipt.units {
-            self.count -= receipt.units;
-        }
-        if self.count == 0 {
-            self.opened = None;
+        self.locked_until = None;
+        if now >= self.hits.end {
+            self.hits.hits.clear();
         }
     }
 }
