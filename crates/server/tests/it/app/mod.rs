@@ -2,5 +2,6 @@
 
 mod bad_input;
 mod faces;
+mod failures;
 mod gateway;
 mod world;

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
+use tidegate::Limiter;
 use tidegate_server::app::{Addresses, App, Report, StartError};
 use tidegate_server::net::ServeOptions;
 use tokio::sync::oneshot;
@@ -18,6 +19,7 @@ use crate::support::{Gateway, soon};
 /// A running application.
 pub(crate) struct Running {
     pub(crate) at: Addresses,
+    pub(crate) limiter: Limiter,
     stop: oneshot::Sender<()>,
     done: JoinHandle<Report>,
     _upstream: Gateway,
@@ -26,14 +28,19 @@ pub(crate) struct Running {
 impl Running {
     /// Starts an application by a policy whose upstream echoes; `more` is the rest of the policy.
     pub(crate) async fn by(more: &str) -> Self {
-        let upstream = Gateway::around(service_fn(echo), ServeOptions::default()).await;
+        Self::before(Gateway::around(service_fn(echo), ServeOptions::default()).await, more).await
+    }
+
+    /// Starts an application before an upstream of the test's.
+    pub(crate) async fn before(upstream: Gateway, more: &str) -> Self {
         let app = bind(upstream.address, more).await.unwrap();
         let at = app.addresses().unwrap();
+        let limiter = app.limiter().clone();
         let (stop, stopped) = oneshot::channel::<()>();
         let done = tokio::spawn(app.run(async {
             let _ = stopped.await;
         }));
-        Self { at, stop, done, _upstream: upstream }
+        Self { at, limiter, stop, done, _upstream: upstream }
     }
 
     pub(crate) fn gateway(&self) -> SocketAddr {
