@@ -15,7 +15,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tidegate_policy::{Class, ClientSees, OnMissingKey, OnStoreFailure, Policy, Request, parse};
+use tidegate_policy::{Class, ClientSees, OnMissingKey, OnStoreFailure, Policy, Reading, Request, Surroundings, parse};
 
 #[path = "../../../algorithms/examples/bounds.rs"]
 #[allow(dead_code, reason = "the example's main prints what is compared here")]
@@ -126,8 +126,26 @@ fn limit(mut text: String) -> String {
     rule(format!("limits:\n{}", item(&text, 4)))
 }
 
+/// The files that the pages name.
+struct Around;
+
+impl Surroundings for Around {
+    fn file(&self, path: &str) -> Result<Vec<u8>, String> {
+        let text = match path {
+            "issuer-keys.json" => include_str!("../../src/key/jwt/vectors/keys.json"),
+            "identities.secret" => "0123456789abcdef0123456789abcdef\n",
+            _ => return Err("is not there".to_owned()),
+        };
+        Ok(text.as_bytes().to_vec())
+    }
+
+    fn variable(&self, _: &str) -> Option<String> {
+        None
+    }
+}
+
 fn accept(place: &str, text: &str) -> Policy {
-    parse(place, text).unwrap_or_else(|problems| panic!("{problems}\n{text}"))
+    Reading::of(&Around).parse(place, text).unwrap_or_else(|problems| panic!("{problems}\n{text}"))
 }
 
 /// Guards the documentation against showing a policy that this version does not read as shown.
