@@ -5,6 +5,7 @@ mod acceptance;
 mod by_code;
 mod by_policy;
 mod failure;
+mod reload;
 mod settling;
 mod warnings;
 mod world;

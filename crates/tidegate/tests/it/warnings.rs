@@ -93,3 +93,61 @@ async fn a_request_without_its_peers_address_is_told_once_when_a_limit_needs_it(
     let for_everyone = PER_CLIENT.replace("client_ip", "global");
     assert!(warned_of(&for_everyone, &Ask::get("/"), None).await.is_empty());
 }
+
+/// Checks a request as often as said and returns what was logged at warn, and the limiter.
+async fn warned_after(policy: &str, asks: &[(Ask, usize)]) -> (Vec<String>, tidegate::Limiter) {
+    let lines = Lines::default();
+    let log =
+        tracing_subscriber::fmt().with_writer(lines.clone()).with_max_level(tracing::Level::WARN).finish();
+    let _guard = tracing::subscriber::set_default(log);
+    let limiter = by(policy);
+    for (ask, times) in asks {
+        for _ in 0..*times {
+            let _ = limiter.check_at(&ask.as_seen(), after_ms(0)).await;
+        }
+    }
+    (lines.take(), limiter)
+}
+
+const TWO_RULES: &str = "
+keys: { api_key: { header: x-api-key } }
+rules:
+  - name: typo
+    class: api
+    match: { path: /serach }
+    limits:
+      - { name: l, says: Ten a minute per client., key: client_ip, sliding_counter: { limit: 10, window: 1m } }
+  - name: search
+    class: api
+    match: { path: /search }
+    limits:
+      - { name: l, says: Ten a minute per API key., key: api_key, sliding_counter: { limit: 10, window: 1m } }
+";
+
+/// Guards against a slip in a path, under which a rule limits nothing and nobody notices.
+#[tokio::test]
+async fn a_rule_that_applies_to_nothing_is_told_once_it_had_its_chance() {
+    let ask = || Ask::get("/search").header("x-api-key", "k");
+    let (lines, limiter) = warned_after(TWO_RULES, &[(ask(), 9_999)]).await;
+    assert!(lines.is_empty(), "{lines:?}");
+    // Too early to say, also for whoever asks.
+    limiter.look_back();
+    assert_eq!(limiter.observe().warnings.iter().map(|(_, count)| count).sum::<u64>(), 0);
+    let (lines, limiter) = warned_after(TWO_RULES, &[(ask(), 20_000)]).await;
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(lines[0].contains("\"typo\"") && lines[0].contains("applied to no request"), "{lines:?}");
+    assert!(limiter.observe().warnings.contains(&("rule_never_matched", 1)));
+}
+
+#[tokio::test]
+async fn a_limit_most_of_whose_requests_lack_the_key_is_told_once_with_the_share() {
+    let (with, without) = (|| Ask::get("/search").header("x-api-key", "k"), || Ask::get("/search"));
+    let (lines, limiter) = warned_after(TWO_RULES, &[(with(), 400), (without(), 599)]).await;
+    assert!(lines.is_empty(), "999 are too few to say: {lines:?}");
+    assert_eq!(limiter.observe().limits[0].missing_key, 599);
+    let (lines, _) = warned_after(TWO_RULES, &[(with(), 400), (without(), 2_000)]).await;
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(lines[0].contains("60 %") && lines[0].contains("search/l"), "{lines:?}");
+    let (lines, _) = warned_after(TWO_RULES, &[(with(), 1_000), (without(), 1_000)]).await;
+    assert!(lines.is_empty(), "half is not most: {lines:?}");
+}
