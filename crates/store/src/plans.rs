@@ -1,7 +1,7 @@
 //! What a limit remembers of one key that is asked about under several quotas: plans, overrides, changed numbers.
 //!
 //! The state it was last written under is carried over to another quota that comes ([`carry`]). That may lose what the
-//! other cannot hold: a count above its limit, a window longer than its own. So the state that is left is kept as long
+//! other cannot hold: a count above its limit, a window longer than its own. Then the state that is left is kept as long
 //! as it means something, and whoever comes back to its quota meets it, unless what is carried back is stricter.
 //! However a key goes to and fro, no plan then admits more than its own bound.
 
@@ -40,15 +40,14 @@ impl Plans {
     /// Writes a change that was decided on [`Plans::state`], and that with it: even if the change is none, unless it is
     /// as good as fresh.
     pub(crate) fn change(&mut self, quota: &Quota, change: &Change, now: Timestamp) {
-        let mut state = self.state(quota, now);
+        let before = self.state(quota, now);
+        let mut state = before.clone();
         change.clone().apply(&mut state);
         let Some(state) = state else { return };
-        if let Some(gone) = self.current.replace((state, *quota)).filter(|(_, of)| of != quota) {
-            self.left.retain(|(_, of)| of != quota && *of != gone.1);
-            self.left.push(gone);
-        } else {
-            self.left.retain(|(_, of)| of != quota);
-        }
+        let gone = self.current.replace((state, *quota)).filter(|(_, of)| of != quota);
+        self.left.retain(|(_, of)| of != quota);
+        let gone = gone.filter(|gone| is_worth_keeping(gone, before.as_ref(), quota, now));
+        self.left.extend(gone);
     }
 }
 
@@ -65,4 +64,17 @@ pub(crate) fn stricter(
     let (Some(carried), Some(left)) = (&carried, &left) else { return carried.or(left) };
     let remaining = |state| peek(quota, Some(state), Ask::units(0), now).remaining;
     Some(if remaining(left) <= remaining(carried) { left.clone() } else { carried.clone() })
+}
+
+/// Tells whether a state that is left says anything that the one in its place under `to` does not: that less is left of
+/// its own quota, or for longer. After most changes of numbers it does not, and there is no need for two.
+pub(crate) fn is_worth_keeping(gone: &Held, new: Option<&State>, to: &Quota, now: Timestamp) -> bool {
+    let (state, from) = gone;
+    let Some(new) = new else { return true };
+    let Some(back) = carry(to, new, from, now) else { return true };
+    let remaining = |state| peek(from, Some(state), Ask::units(0), now).remaining;
+    let until = keep_until(from, state, now);
+    remaining(&back) > remaining(state)
+        || keep_until(from, &back, now) < until
+        || keep_until(to, new, now) < until
 }

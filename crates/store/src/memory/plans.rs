@@ -2,8 +2,8 @@
 //!
 //! The current state of a key is in one table of its limit, whatever quota it came with. Under another it is carried over
 //! first, to the table of the other's algorithm, and the state that is left stays in its own under a name derived from
-//! the key and its quota, as long as it means something and there is room for both ([`crate::plans`] says why). Without
-//! room the one that comes takes the place of the one that goes.
+//! the key and its quota where it says more than the one that comes ([`crate::plans`]), and as long as it means something.
+//! Without room for both, the one that comes takes the place of the one that goes.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -15,7 +15,7 @@ use super::room::Account;
 use super::shard::LimitStates;
 use super::states::{Entry, States};
 use crate::check::{Algorithm, KeyDigest};
-use crate::plans::{Plans, stricter};
+use crate::plans::{Held, Plans, is_worth_keeping, stricter};
 
 impl LimitStates {
     /// Returns the states of the quota's algorithm and the account.
@@ -52,8 +52,7 @@ impl LimitStates {
     /// Adds the current state of a key to `plans`, and the one that was left under this quota.
     pub(super) fn load(&self, key: KeyDigest, newcomer: Newcomer<'_>, plans: &mut Plans) {
         if plans.current.is_none() {
-            let held = |states: &States| states.held(states.find_live(key, newcomer.now)?);
-            plans.current = self.states.iter().find_map(held);
+            plans.current = self.current(key, newcomer);
         }
         let left = self.left(key, newcomer).and_then(|(states, slot)| states.held(slot));
         plans.left.extend(left.filter(|_| plans.left.iter().all(|(_, quota)| quota != newcomer.quota)));
@@ -76,8 +75,7 @@ impl LimitStates {
         let state = self.state(key, newcomer);
         if state.is_some() || *change != Change::Keep {
             let placed = self.take_left(key, newcomer);
-            let bytes = if let Some(State::Log(log)) = &state { log.heap_bytes() } else { 0 };
-            let placed = self.leave(key, newcomer, (placed, bytes));
+            let placed = self.leave(key, newcomer, (placed, state.as_ref()));
             if let Some((states, account)) = self.of(quota).filter(|_| placed) {
                 states.insert(Entry { key, quota, seed: state.as_ref() }, change, account);
             }
@@ -96,28 +94,34 @@ impl LimitStates {
         true
     }
 
-    /// Leaves the current state of a key where a check of its own quota will find it, and claims a place of `bytes` for
-    /// the next unless one is `placed`. Without room the next has the place of the one that was to stay.
-    fn leave(&mut self, key: KeyDigest, newcomer: Newcomer<'_>, (placed, bytes): (bool, usize)) -> bool {
-        let Some(old) = self.quota(key, newcomer) else {
-            let Some((at, slot)) = self.find_any(key) else { return placed };
-            return self.give_up((at, slot), newcomer.quota, placed);
-        };
+    /// Leaves the current state of a key where a check of its own quota will find it, if that is worth a place, and
+    /// claims one for the `next` unless it is `placed`. Else, and without room for both, the next has that of the one that
+    /// goes.
+    fn leave(
+        &mut self,
+        key: KeyDigest,
+        newcomer: Newcomer<'_>,
+        (placed, next): (bool, Option<&State>),
+    ) -> bool {
+        let Newcomer { quota, now, .. } = newcomer;
+        let gone = self.current(key, newcomer).filter(|gone| is_worth_keeping(gone, next, quota, now));
+        let bytes = if let Some(State::Log(log)) = next { log.heap_bytes() } else { 0 };
         let claimed = placed
-            || self.of(newcomer.quota).is_some_and(|(states, account)| states.claim_place(bytes, account));
+            || gone.is_some()
+                && self.of(quota).is_some_and(|(states, account)| states.claim_place(bytes, account));
         // Whatever was claimed or taken out may have moved it.
         let Some((at, slot)) = self.find_any(key) else { return claimed };
-        if !claimed {
-            return self.give_up((at, slot), newcomer.quota, placed);
-        }
-        if let Some(states) = self.states.get_mut(at) {
-            states.rename(key, left_name(key, &old), &self.account);
+        match (gone, self.states.get_mut(at)) {
+            (Some((_, old)), Some(states)) if claimed => {
+                states.rename(key, left_name(key, &old), &self.account);
+            }
+            _ => self.give_up((at, slot), quota, claimed),
         }
         true
     }
 
     /// Empties a slot, and has its place claimed under a quota unless another is `placed`.
-    fn give_up(&mut self, (at, slot): (usize, usize), quota: &Quota, placed: bool) -> bool {
+    fn give_up(&mut self, (at, slot): (usize, usize), quota: &Quota, placed: bool) {
         if let Some(states) = self.states.get_mut(at) {
             states.cede(slot, &self.account);
         }
@@ -125,13 +129,11 @@ impl LimitStates {
             Some((states, _)) => states.adopt_place(),
             None => self.account.release_key(),
         }
-        true
     }
 
-    /// Returns the quota that the current state of a key was last written under, unless it is one to forget.
-    fn quota(&self, key: KeyDigest, newcomer: Newcomer<'_>) -> Option<Quota> {
-        let quota = |states: &States| states.quota(states.find_live(key, newcomer.now)?).copied();
-        self.states.iter().find_map(quota)
+    /// Returns the current state of a key with its quota, unless it is one to forget.
+    fn current(&self, key: KeyDigest, newcomer: Newcomer<'_>) -> Option<Held> {
+        self.states.iter().find_map(|states| states.held(states.find_live(key, newcomer.now)?))
     }
 
     /// Returns where the state is that was left under this quota, unless it is one to forget.
@@ -147,7 +149,11 @@ impl LimitStates {
 
     /// Drops the state of a key, one to forget, and claims its place for a new one; `false` when it has none.
     pub(super) fn keep_place(&mut self, key: KeyDigest, quota: &Quota) -> bool {
-        self.find_any(key).is_some_and(|place| self.give_up(place, quota, false))
+        let place = self.find_any(key);
+        if let Some(place) = place {
+            self.give_up(place, quota, false);
+        }
+        place.is_some()
     }
 
     /// Claims for `to` the place that is claimed for `from`.

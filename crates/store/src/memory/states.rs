@@ -102,7 +102,7 @@ impl States {
 
     /// Returns the quota that the state in a slot was last written under.
     #[inline]
-    pub(super) fn quota(&self, slot: usize) -> Option<&Quota> {
+    fn quota(&self, slot: usize) -> Option<&Quota> {
         let (_, word) = self.table.at(slot)?;
         self.quotas.get(pack::quota_of(word))
     }

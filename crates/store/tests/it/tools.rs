@@ -22,7 +22,7 @@ pub(crate) fn after(seconds: u64) -> Timestamp {
 }
 
 /// Each algorithm with `units` a `span`, all of them at once.
-pub(crate) fn each_algorithm(units: u64, span: Span) -> [Quota; 6] {
+pub(crate) fn each_algorithm(units: u64, span: Span) -> [Quota; 7] {
     let rate = Rate::new(units, span).unwrap();
     [
         Quota::fixed_window(units, span, Anchor::Clock).unwrap(),
@@ -31,6 +31,7 @@ pub(crate) fn each_algorithm(units: u64, span: Span) -> [Quota; 6] {
         Quota::sliding_counter(units, span).unwrap(),
         Quota::token_bucket(units, rate).unwrap(),
         Quota::leaky_bucket(rate, units - 1).unwrap(),
+        Quota::lockout(units, span, span).unwrap(),
     ]
 }
 
