@@ -19,7 +19,7 @@ use crate::problem::Problem;
 /// A request to decide, as far as the policy's rules and keys look at it.
 ///
 /// What is left out is as in a request without it. Null stands for left out.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = CheckRequest)]
 pub(super) struct CheckCall {

@@ -5,6 +5,7 @@
 //! | `POST /v1/check` | 200 with a verdict, whatever the verdict is |
 //! | `POST /v1/outcome` | 200 once for each receipt |
 //! | `POST /v1/refund` | 200 once for each receipt that had no outcome |
+//! | `GET`, `POST /v1/why` | 200 with what is behind a verdict |
 //! | `GET /v1/policy` | the policy in force |
 //! | `GET /openapi.json` | this API, described |
 //!
@@ -26,12 +27,14 @@ mod receipt;
 mod refund;
 mod token;
 mod verdict;
+mod why;
 
 use std::sync::Arc;
 
 use axum::Router;
 use axum::routing::{get, post};
 use tidegate::Limiter;
+use tidegate::policy_file::Identities;
 
 pub(crate) use auth::demand;
 pub use token::{Token, TokenError, TokenInForce};
@@ -50,6 +53,8 @@ struct Api {
     limiter: Limiter,
     book: Arc<Book>,
     names: Arc<NamesInForce>,
+    /// Names keys while the policy says no secret of its own.
+    identities: Option<Arc<Identities>>,
 }
 
 /// Builds the decision API over a limiter; with a token, every route under `/v1/` demands it.
@@ -65,6 +70,7 @@ pub fn router_with(limiter: Limiter, token: TokenInForce) -> Router {
             .route("/check", post(check::check))
             .route("/outcome", post(outcome::outcome))
             .route("/refund", post(refund::refund))
+            .route("/why", get(why::get).post(why::post))
             .route("/policy", get(policy::policy)),
     );
     let calls = calls.layer(axum::middleware::from_fn_with_state(token.clone(), demand));
@@ -78,5 +84,6 @@ pub fn router_with(limiter: Limiter, token: TokenInForce) -> Router {
         limiter,
         book: Arc::default(),
         names,
+        identities: why::of_this_process(),
     })
 }

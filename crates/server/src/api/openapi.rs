@@ -29,7 +29,14 @@ const TOKEN: &str = "token";
         description = "Decides requests by a rate-limit policy, and gives back what was charged.",
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
     ),
-    paths(super::check::check, super::outcome::outcome, super::refund::refund, super::policy::policy),
+    paths(
+        super::check::check,
+        super::outcome::outcome,
+        super::refund::refund,
+        super::why::get,
+        super::why::post,
+        super::policy::policy,
+    ),
     components(schemas(crate::problem::Problem))
 )]
 struct Document;
@@ -43,6 +50,7 @@ pub(super) fn document(keys: &KeyNames, has_token: bool) -> Bytes {
     if let Some(call) = document.pointer_mut("/components/schemas/OutcomeRequest") {
         describe_outcome(call);
     }
+    super::why::describe(&mut document, keys);
     if let Some(paths) = document.get_mut("paths").and_then(Value::as_object_mut) {
         let operations = paths.values_mut().filter_map(Value::as_object_mut).flat_map(Map::values_mut);
         operations.for_each(|operation| describe_operation(operation, has_token));

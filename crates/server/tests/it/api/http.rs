@@ -20,6 +20,7 @@ async fn methods_a_path_does_not_take_are_told_those_it_does() {
         (Method::OPTIONS, "/v1/check", "POST"),
         (Method::DELETE, "/v1/refund", "POST"),
         (Method::TRACE, "/v1/refund", "POST"),
+        (Method::PUT, "/v1/why", "GET,HEAD,POST"),
         (Method::POST, "/v1/policy", "GET,HEAD"),
         (Method::PATCH, "/openapi.json", "GET,HEAD"),
     ];
@@ -75,6 +76,10 @@ async fn the_description_names_the_policys_keys_and_every_status() {
         statuses("/v1/refund", "post"),
         BTreeSet::from(["200", "400", "404", "408", "413", "415", "422", "503"].map(str::to_owned))
     );
+    assert_eq!(statuses("/v1/why", "get"), BTreeSet::from(["200", "422"].map(str::to_owned)));
+    assert_eq!(statuses("/v1/why", "post"), statuses("/v1/check", "post"));
+    let parameters = document["paths"]["/v1/why"]["get"]["parameters"].as_array().unwrap();
+    assert!(parameters.iter().any(|parameter| parameter["name"] == "key.account"));
     assert_eq!(statuses("/v1/policy", "get"), BTreeSet::from(["200"].map(str::to_owned)));
     assert_eq!(document["components"]["securitySchemes"], Value::Null);
 }
@@ -84,7 +89,13 @@ async fn the_description_demands_the_token_that_the_api_demands() {
     let api = Served::start(api::router(limiter(VERIFY), Some(token("described")))).await;
     let document = api.get("/openapi.json").await.json();
     assert_eq!(document["components"]["securitySchemes"]["token"]["scheme"], "bearer");
-    for (path, method) in [("/v1/check", "post"), ("/v1/refund", "post"), ("/v1/policy", "get")] {
+    for (path, method) in [
+        ("/v1/check", "post"),
+        ("/v1/refund", "post"),
+        ("/v1/why", "get"),
+        ("/v1/why", "post"),
+        ("/v1/policy", "get"),
+    ] {
         let operation = &document["paths"][path][method];
         assert_eq!(operation["security"], json!([{ "token": [] }]), "{path}");
         assert!(operation["responses"]["401"].is_object(), "{path}");

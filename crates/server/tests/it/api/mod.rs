@@ -10,4 +10,5 @@ mod refund;
 mod same_as_gateway;
 mod schemathesis;
 mod token;
+mod why;
 mod world;

@@ -81,7 +81,7 @@ async fn nobody_gets_in_without_the_token() {
         &[shorter],
         &twice,
     ];
-    for path in ["/v1/check", "/v1/refund", "/v1/policy", "/v1/no-such-route"] {
+    for path in ["/v1/check", "/v1/refund", "/v1/why", "/v1/policy", "/v1/no-such-route"] {
         for authorization in wrong {
             let answer = ask(&api, path, authorization).await;
             assert_eq!(answer.status, StatusCode::UNAUTHORIZED, "{path} {authorization:?}");

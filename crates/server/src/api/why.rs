@@ -1,0 +1,221 @@
+//! `GET` and `POST /v1/why`: what is behind a verdict, against what has been counted. A look: nothing is charged.
+//!
+//! Keys are named by keyed hashes, under the policy's `key_secret_file`, or else a secret of this process.
+
+mod query;
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{RawQuery, Request, State};
+use axum::response::{IntoResponse, Response};
+use http::header::CACHE_CONTROL;
+use serde::Serialize;
+use tidegate::Snapshot;
+use tidegate::policy_file::Identities;
+use tidegate::why::{KeyWhy, LimitWhy, Looked, RuleWhy, Why};
+use utoipa::ToSchema;
+
+pub(super) use query::describe;
+
+use super::check::CheckCall;
+use super::question::Question;
+use super::verdict::Checked;
+use super::{Api, call};
+use crate::problem::Problem;
+
+/// What is behind a verdict: every rule, and every limit of those that apply.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Why)]
+struct WhyView<'a> {
+    /// The path as rules compare it; null when it cannot be read in one way only.
+    #[schema(required)]
+    path: Option<&'a str>,
+    /// Whether a trusted proxy's word for the client's address was taken.
+    forwarded: bool,
+    /// Every rule, in the order of the policy, the fallback last.
+    rules: Vec<RuleView<'a>>,
+    /// The verdict that a check would get now.
+    verdict: Checked<'a>,
+}
+
+/// A rule, and whether it applies.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = RuleWhy)]
+struct RuleView<'a> {
+    /// Its name.
+    rule: &'a str,
+    /// Whether it applies.
+    applies: bool,
+    /// Why, as the end of a sentence that begins with the rule.
+    #[schema(example = "is for POST, and this is GET")]
+    because: &'a str,
+    /// Its limits, if it applies.
+    limits: Vec<LimitView<'a>>,
+}
+
+/// A limit of a rule that applies. What it said stands among the verdict's decisions.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = LimitWhy)]
+struct LimitView<'a> {
+    /// Its name, `rule/limit`.
+    limit: &'a str,
+    /// The parts of its key; none when one of them cannot be read in one way only.
+    key: Vec<PartView<'a>>,
+    /// The key's name outside the process: a keyed hash, the same for the same key of this limit. Null when the limit
+    /// counts everyone together, or nobody.
+    #[schema(required, example = "hmac:900bb89f01dd05915c7caf3bbf7ce35c")]
+    identity: Option<String>,
+    looked: LookedName,
+    /// What cannot be read, or is missing and required.
+    #[schema(required)]
+    problem: Option<String>,
+    /// The units it was asked for.
+    #[schema(required)]
+    units: Option<u32>,
+    /// Why these of its terms are the request's, where others have others.
+    #[schema(required, example = "is the default plan")]
+    terms: Option<&'a str>,
+}
+
+/// A part of a key. Its value is not told.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = KeyPart)]
+struct PartView<'a> {
+    /// Its name in the policy.
+    name: &'a str,
+    /// Where it is read, in words.
+    #[schema(example = "header x-api-key")]
+    source: &'a str,
+    /// Whether something was found there.
+    found: bool,
+}
+
+/// What a limit did with the request.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = Looked)]
+enum LookedName {
+    /// It was asked.
+    Asked,
+    /// It was not asked, since the request is turned away before.
+    NotAsked,
+    /// It did not look, since the request lacks its key.
+    Skipped,
+    /// Something of the request cannot be read, or is missing and required.
+    Unreadable,
+}
+
+/// Explains a request.
+///
+/// It is answered against what has been counted, and nothing is charged: `peek` is understood.
+#[utoipa::path(
+    post,
+    path = "/v1/why",
+    operation_id = "why",
+    request_body = CheckCall,
+    responses((status = 200, description = "What is behind the verdict, whatever it is.", body = WhyView<'_>))
+)]
+pub(super) async fn post(State(api): State<Api>, request: Request) -> Result<Response, Problem> {
+    let call = call::read::<CheckCall>(request).await?;
+    let in_force = api.limiter.snapshot();
+    let question = call.question(&api.names.of(&in_force))?;
+    Ok(api.explain(&in_force, &question).await)
+}
+
+/// Explains a request without a body.
+///
+/// It is answered against what has been counted, and nothing is charged.
+#[utoipa::path(
+    get,
+    path = "/v1/why",
+    operation_id = "why_query",
+    responses(
+        (status = 200, description = "What is behind the verdict, whatever it is.", body = WhyView<'_>),
+        (
+            status = 422,
+            description = "A parameter cannot be used; `member` names it and `detail` says what to do.",
+            body = Problem,
+            content_type = "application/problem+json"
+        ),
+    )
+)]
+pub(super) async fn get(State(api): State<Api>, RawQuery(query): RawQuery) -> Result<Response, Problem> {
+    let call = query::read(query.as_deref().unwrap_or_default())?;
+    let in_force = api.limiter.snapshot();
+    let question = call.question(&api.names.of(&in_force))?;
+    Ok(api.explain(&in_force, &question).await)
+}
+
+impl Api {
+    async fn explain(&self, in_force: &Snapshot, question: &Question) -> Response {
+        let why = in_force.why(&question.request(), Some(&question.keys), question.options).await;
+        let policy = in_force.policy();
+        let styles = policy.map_or(&[][..], |policy| &policy.headers);
+        let identities = policy.and_then(|policy| policy.identities.as_ref()).or(self.identities.as_deref());
+        let view = WhyView::of(&why, identities, Checked::new(&why.verdict, styles, None));
+        ([(CACHE_CONTROL, "no-store")], Json(view)).into_response()
+    }
+}
+
+/// Draws the secret of this process; `None` when the system gives no randomness, so that keys have no names.
+pub(super) fn of_this_process() -> Option<Arc<Identities>> {
+    let mut secret = [0; 32];
+    match getrandom::fill(&mut secret) {
+        Ok(()) => Some(Arc::new(Identities::with_secret(&secret))),
+        Err(error) => {
+            tracing::error!(%error, "the system gives no randomness; keys are explained without names");
+            None
+        }
+    }
+}
+
+impl<'a> WhyView<'a> {
+    fn of(why: &'a Why, identities: Option<&Identities>, verdict: Checked<'a>) -> Self {
+        Self {
+            path: why.path.as_deref().ok(),
+            forwarded: why.client.is_some_and(|client| client.peer_trusted),
+            rules: why.rules.iter().map(|rule| RuleView::of(rule, identities)).collect(),
+            verdict,
+        }
+    }
+}
+
+impl<'a> RuleView<'a> {
+    fn of(rule: &'a RuleWhy, identities: Option<&Identities>) -> Self {
+        Self {
+            rule: &rule.name,
+            applies: rule.applies,
+            because: &rule.because,
+            limits: rule.limits.iter().map(|limit| LimitView::of(limit, identities)).collect(),
+        }
+    }
+}
+
+impl<'a> LimitView<'a> {
+    fn of(limit: &'a LimitWhy, identities: Option<&Identities>) -> Self {
+        let (looked, problem, units, terms) = match &limit.looked {
+            Looked::Asked { units, terms, decision } => {
+                let looked = if decision.is_some() { LookedName::Asked } else { LookedName::NotAsked };
+                (looked, None, Some(*units), terms.as_ref().map(|terms| terms.because.as_str()))
+            }
+            Looked::Skipped => (LookedName::Skipped, None, None, None),
+            Looked::Unreadable(bad) => (LookedName::Unreadable, Some(bad.to_string()), None, None),
+        };
+        Self {
+            limit: &limit.name,
+            key: limit.key.iter().map(PartView::of).collect(),
+            identity: identities.and_then(|identities| limit.identity(identities)),
+            looked,
+            problem,
+            units,
+            terms,
+        }
+    }
+}
+
+impl<'a> PartView<'a> {
+    fn of(part: &'a KeyWhy) -> Self {
+        Self { name: &part.name, source: &part.source, found: part.value.is_some() }
+    }
+}
