@@ -23,6 +23,11 @@ fn nine(success: &str, on_success: &str) -> String {
     one_limit(&format!("{count}\n        {NINE}"), "    client_sees: all\n")
 }
 
+/// Waits for something that must happen; only a hang takes that long.
+async fn soon<F: Future>(what: F) -> F::Output {
+    tokio::time::timeout(std::time::Duration::from_secs(20), what).await.expect("should have happened by now")
+}
+
 async fn left(limiter: &Limiter) -> u32 {
     let headers = HeaderMap::new();
     let peek = CheckOptions { peek: true, ..CheckOptions::default() };
@@ -147,15 +152,21 @@ async fn a_client_that_leaves_after_the_answer_stops_no_refund_and_there_is_one(
     let keep = by_keeping(&limiter, &store);
     let client = tokio::spawn(keep.oneshot(get("/")));
     // The check is the first call; the second is the refund, which the store keeps waiting.
-    while store.calls() < 2 {
-        tokio::task::yield_now().await;
-    }
+    soon(async {
+        while store.calls() < 2 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
     client.abort();
     assert!(client.await.unwrap_err().is_cancelled());
     store.release();
-    while left(&limiter).await != 9 {
-        tokio::task::yield_now().await;
-    }
+    soon(async {
+        while left(&limiter).await != 9 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
     let (arrived, peeks) = (store.calls(), 3);
     for _ in 0..peeks {
         tokio::task::yield_now().await;
