@@ -65,3 +65,6 @@ impl Derived {
         if self.hash { Value::Hashed(text) } else { Value::Text(text) }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -219,22 +219,18 @@ impl<'a> Table<'a> {
         let normalize = steps.map(|steps| steps::read(&steps.value, report)).unwrap_or_default();
         let node = &entry.value;
         let derived = DERIVED.iter().find(|(_, key)| *key == source).map(|(kind, _)| *kind);
-        let only_hash = normalize.iter().all(|step| *step == Normalizer::Hash);
         if let Some(steps) = steps {
             steps::check(source, steps.place, &normalize, report);
         }
-        let from = match derived {
-            Some(kind) => {
-                let of = Box::new(self.number(source, node, report)?);
-                Origin::Derived(Derived { kind, of, hash: only_hash && !normalize.is_empty() })
-            }
-            None => {
-                let kind = match source {
-                    "jwt" => SourceKind::Claim(self.tokens.claim(node, report)?),
-                    _ => kind(source, node, report)?,
-                };
-                Origin::One(Source { kind, normalize })
-            }
+        let from = if let Some(kind) = derived {
+            let of = Box::new(self.number(source, node, report)?);
+            Origin::Derived(Derived { kind, of, hash: normalize.contains(&Normalizer::Hash) })
+        } else {
+            let kind = match source {
+                "jwt" => SourceKind::Claim(self.tokens.claim(node, report)?),
+                _ => kind(source, node, report)?,
+            };
+            Origin::One(Source { kind, normalize })
         };
         let read = node.scalar().or_else(|| node.member("claim").and_then(Node::scalar));
         let reads = || format!("{source} {}", read.unwrap_or_default()).trim_end().to_owned();
