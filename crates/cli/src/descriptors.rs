@@ -11,19 +11,27 @@ const SPARE: u64 = 64;
 /// A request under way takes two descriptors. Were clients let in up to the last one, none would be left for the
 /// upstream: a thousand idle connections would turn every request into a 502.
 pub(crate) fn fit(policy: &mut Policy) {
-    let Some(face) = &mut policy.gateway else { return };
-    let Some(limit) = raise() else { return };
-    let carried = carries(limit);
-    if face.max_connections > carried {
+    let asked = policy.gateway.as_ref().map(|face| face.max_connections);
+    if let Some((limit, carried)) = fit_again(policy) {
         tracing::warn!(
-            max_connections = face.max_connections,
+            max_connections = asked,
             limit,
             taken = carried,
             "too few file descriptors for max_connections, so fewer connections are taken; raise the limit to more \
              than twice as many (LimitNOFILE= of the unit, ulimit -n), or lower max_connections"
         );
-        face.max_connections = carried;
     }
+}
+
+/// Does the same for a policy that is reloaded, and says nothing of it: returns the limit and what it carries, if that is
+/// less than the policy asks for.
+pub(crate) fn fit_again(policy: &mut Policy) -> Option<(u64, usize)> {
+    let face = policy.gateway.as_mut()?;
+    let limit = raise()?;
+    let carried = carries(limit);
+    let too_many = face.max_connections > carried;
+    face.max_connections = face.max_connections.min(carried);
+    too_many.then_some((limit, carried))
 }
 
 /// Returns how many connections a limit carries, two descriptors each.

@@ -32,6 +32,14 @@ impl Source {
         }
     }
 
+    /// Returns whether it can be read more than once: it is a file, and no pipe or device.
+    pub(crate) fn can_be_read_again(&self) -> bool {
+        match self {
+            Self::Stdin => false,
+            Self::File(path) => path.metadata().is_ok_and(|file| file.is_file()),
+        }
+    }
+
     /// Reads the policy, and everything it refers to.
     ///
     /// # Errors

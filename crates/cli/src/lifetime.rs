@@ -1,11 +1,13 @@
 //! An application's life: announced, served, drained, and what that left behind.
 
+use std::convert::Infallible;
 use std::io;
 
 use sd_notify::NotifyState;
 use tidegate_policy::{Mode, Policy, StoreChoice};
 use tidegate_server::app::{Addresses, App};
 use tidegate_server::net::DrainReport;
+use tidegate_server::reload::Reloader;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
@@ -24,8 +26,7 @@ pub(crate) fn block_on(future: impl Future<Output = Result<Exit, Failure>>) -> R
     done
 }
 
-/// The signals that ask for an end, SIGTERM and SIGINT, and the one that must not: SIGHUP, which others take for a
-/// reload and which ends a process that does not look.
+/// The signals that ask for an end, SIGTERM and SIGINT, and the one that asks for a reload, SIGHUP.
 pub(crate) struct Signals {
     terminate: Signal,
     interrupt: Signal,
@@ -47,18 +48,27 @@ impl Signals {
         })
     }
 
-    /// Waits for a signal that asks for an end and returns its name.
-    async fn next(&mut self) -> &'static str {
+    /// Waits for a signal that asks for an end and returns its name; reloads at each that asks for that.
+    async fn next(&mut self, reloader: &Reloader) -> &'static str {
         loop {
             tokio::select! {
                 _ = self.terminate.recv() => return "SIGTERM",
                 _ = self.interrupt.recv() => return "SIGINT",
-                _ = self.hang_up.recv() => {
-                    tracing::warn!("SIGHUP changes nothing: a changed policy is read at the next start");
-                }
+                _ = self.hang_up.recv() => reload(reloader).await,
             }
         }
     }
+}
+
+/// Reloads, and tells the service manager when it begins and ends.
+async fn reload(reloader: &Reloader) {
+    match NotifyState::monotonic_usec_now() {
+        Ok(now) => notify(&[NotifyState::Reloading, now]),
+        Err(error) => tracing::debug!(%error, "the clock that the service manager asks for cannot be read"),
+    }
+    // Either way it has been logged.
+    let _ = reloader.reload().await;
+    notify(&[NotifyState::Ready]);
 }
 
 /// Logs what an application serves and where, and by which policy.
@@ -69,6 +79,9 @@ pub(crate) fn announce(file: &str, policy: &Policy, addresses: &Addresses) {
     }
     if let (Some(address), Some(face)) = (addresses.api, &policy.api) {
         tracing::info!(%address, token = face.token_file.is_some(), "the decision API listens");
+    }
+    if let (Some(address), Some(face)) = (addresses.admin, &policy.admin) {
+        tracing::info!(%address, token = face.token_file.is_some(), "the operator's endpoint listens");
     }
     if let Some(address) = addresses.health {
         tracing::info!(%address, "health listens");
@@ -92,28 +105,41 @@ pub(crate) fn announce(file: &str, policy: &Policy, addresses: &Addresses) {
 }
 
 /// Serves until a signal comes and all requests under way are answered; a second signal ends it at once.
-pub(crate) async fn serve(app: App, mut signals: Signals) -> Exit {
+///
+/// SIGHUP reloads the policy; where `watches`, a change of its files does so as well.
+pub(crate) async fn serve(app: App, mut signals: Signals, watches: bool) -> Exit {
+    let reloader = app.reloader();
     let (stop, stopped) = oneshot::channel::<()>();
     let mut served = std::pin::pin!(app.run(async {
         // An error is the sender's end, and that is the end as well.
         let _ = stopped.await;
     }));
-    notify(&NotifyState::Ready);
+    notify(&[NotifyState::Ready]);
     let signal = tokio::select! {
-        signal = signals.next() => signal,
+        signal = signals.next(&reloader) => signal,
+        // Dropped with this step: while all is drained nothing is reloaded any more.
+        never = watch(&reloader, watches) => match never {},
         // It only returns once it was told to.
         report = &mut served => return tell(&[("gateway", report.gateway), ("api", report.api)]),
     };
     tracing::info!(signal, "draining: requests under way are finished; a second signal ends them at once");
-    notify(&NotifyState::Stopping);
+    notify(&[NotifyState::Stopping]);
     let _ = stop.send(());
     tokio::select! {
         report = served => tell(&[("gateway", report.gateway), ("api", report.api)]),
-        signal = signals.next() => {
+        signal = signals.next(&reloader) => {
             tracing::warn!(signal, "ended at once: requests under way were cut off");
             Exit::Failed
         }
     }
+}
+
+/// Watches the policy's files, if they are to be.
+async fn watch(reloader: &Reloader, watches: bool) -> Infallible {
+    if watches {
+        reloader.watch().await;
+    }
+    std::future::pending().await
 }
 
 /// Logs what became of each face's connections.
@@ -136,8 +162,8 @@ fn tell(faces: &[(&str, Option<DrainReport>)]) -> Exit {
 }
 
 /// Tells a service manager, if one asked to be told (systemd's `Type=notify`).
-fn notify(state: &NotifyState<'_>) {
-    let told: io::Result<()> = sd_notify::notify(std::slice::from_ref(state));
+fn notify(state: &[NotifyState<'_>]) {
+    let told: io::Result<()> = sd_notify::notify(state);
     if let Err(error) = told {
         tracing::warn!(%error, "cannot tell the service manager");
     }

@@ -223,9 +223,10 @@ impl Status {
 
     pub(crate) fn refuse(&self, why: &dyn fmt::Display) {
         let why = shortened(&why.to_string());
-        tracing::error!("the policy in force stays, since the new one cannot take its place: {why}");
-        *self.error.lock() = Some(why);
+        *self.error.lock() = Some(why.clone());
         self.refused.fetch_add(1, Ordering::Relaxed);
+        // Last, so that whoever reads it finds the rest as it says.
+        tracing::error!("the policy in force stays, since the new one cannot take its place: {why}");
     }
 }
 

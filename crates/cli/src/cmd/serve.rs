@@ -1,11 +1,13 @@
 //! `tidegate serve`: what the policy says, until a signal comes.
 
-use tidegate_policy::Policy;
+use tidegate::files::Loaded;
 use tidegate_server::app::App;
+use tidegate_server::reload::Load;
 
 use crate::args::{Level, ServeArgs};
 use crate::descriptors;
 use crate::exit::{Exit, Failure};
+use crate::input::Source;
 use crate::lifetime::{self, Signals};
 use crate::logging;
 
@@ -19,15 +21,32 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
         let about = if error.is_unreadable() { "" } else { "the policy cannot be used\n" };
         Failure::unusable(format!("{about}{error}"))
     })?;
-    lifetime::block_on(serve(args.policy.name(), loaded.policy))
+    lifetime::block_on(serve(args, loaded))
 }
 
-async fn serve(file: String, mut policy: Policy) -> Result<Exit, Failure> {
+async fn serve(args: &ServeArgs, mut loaded: Loaded) -> Result<Exit, Failure> {
     tracing::info!(version = env!("CARGO_PKG_VERSION"), "tidegate starts");
-    descriptors::fit(&mut policy);
+    descriptors::fit(&mut loaded.policy);
     let signals = Signals::new()?;
-    let app = App::bind(policy.clone()).await?;
+    let policy = loaded.policy.clone();
+    let app = match again(&args.policy) {
+        Some(load) => App::bind_loaded(loaded, load).await?,
+        None => App::bind(loaded.policy).await?,
+    };
     let addresses = app.addresses().map_err(|error| Failure::failed(format!("cannot listen: {error}")))?;
-    lifetime::announce(&file, &policy, &addresses);
-    Ok(lifetime::serve(app, signals).await)
+    lifetime::announce(&args.policy.name(), &policy, &addresses);
+    let watches = !args.no_watch && args.policy.can_be_read_again();
+    Ok(lifetime::serve(app, signals, watches).await)
+}
+
+/// Returns what reads the policy anew, unless what it came from has been used up.
+fn again(source: &Source) -> Option<Box<Load>> {
+    let source = source.clone();
+    source.can_be_read_again().then(|| -> Box<Load> {
+        Box::new(move || {
+            let mut loaded = source.load()?;
+            descriptors::fit_again(&mut loaded.policy);
+            Ok(loaded)
+        })
+    })
 }

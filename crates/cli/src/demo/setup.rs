@@ -39,8 +39,9 @@ pub(crate) fn place(
     let Some(listen) = listen else { return Ok(()) };
     let from = std::mem::replace(&mut gateway.listen, listen).port();
     let api = policy.api.as_mut().map(|face| &mut face.listen);
+    let admin = policy.admin.as_mut().map(|face| &mut face.listen);
     let health = policy.health.as_mut().map(|face| &mut face.listen);
-    for face in [api, health].into_iter().flatten() {
+    for face in [api, admin, health].into_iter().flatten() {
         face.set_port(moved(face.port(), from, listen.port()).ok_or_else(|| {
             Failure::failed(format!(
                 "port {} leaves no room for the other faces; choose a lower one",

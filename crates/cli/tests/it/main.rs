@@ -7,5 +7,6 @@ mod demo;
 mod help;
 mod http;
 mod process;
+mod reload;
 mod serve;
 mod upstream;

@@ -1,5 +1,6 @@
 //! TLS: negotiation, and files that will not do.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -26,6 +27,10 @@ impl Folder {
         Self(path)
     }
 
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
     pub(crate) fn write(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
         let path = self.0.join(name);
         std::fs::write(&path, text).unwrap();
@@ -47,7 +52,12 @@ pub(crate) fn certify(folder: &Folder) -> (CertificateDer<'static>, PathBuf, Pat
     (made.cert.der().clone(), certificate, key)
 }
 
-async fn connect(gateway: &Gateway, root: &CertificateDer<'static>, alpn: &[&str]) -> TlsStream<TcpStream> {
+/// Connects by TLS and believes one certificate.
+pub(crate) async fn connect(
+    gateway: SocketAddr,
+    root: &CertificateDer<'static>,
+    alpn: &[&str],
+) -> std::io::Result<TlsStream<TcpStream>> {
     let mut roots = RootCertStore::empty();
     roots.add(root.clone()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -57,9 +67,9 @@ async fn connect(gateway: &Gateway, root: &CertificateDer<'static>, alpn: &[&str
         .with_root_certificates(roots)
         .with_no_client_auth();
     config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
-    let stream = TcpStream::connect(gateway.address).await.unwrap();
+    let stream = TcpStream::connect(gateway).await.unwrap();
     let name = ServerName::try_from("localhost").unwrap();
-    soon(TlsConnector::from(Arc::new(config)).connect(name, stream)).await.unwrap()
+    soon(TlsConnector::from(Arc::new(config)).connect(name, stream)).await
 }
 
 #[tokio::test]
@@ -71,7 +81,7 @@ async fn alpn_chooses_between_http1_and_http2() {
     let upstream = RawServer::new().await;
     let gateway = Gateway::start(proxy_to(upstream.address), options).await;
     for (alpn, chosen) in [(&["http/1.1"][..], Some("http/1.1")), (&[], None)] {
-        let stream = connect(&gateway, &root, alpn).await;
+        let stream = connect(gateway.address, &root, alpn).await.unwrap();
         assert_eq!(stream.get_ref().1.alpn_protocol(), chosen.map(str::as_bytes));
         let mut client = Raw::new(stream);
         client.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
@@ -80,7 +90,7 @@ async fn alpn_chooses_between_http1_and_http2() {
         server.send("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok").await;
         client.read_until("ok").await;
     }
-    let stream = connect(&gateway, &root, &["h2", "http/1.1"]).await;
+    let stream = connect(gateway.address, &root, &["h2", "http/1.1"]).await.unwrap();
     assert_eq!(stream.get_ref().1.alpn_protocol(), Some(b"h2".as_slice()));
     let (mut sender, connection) =
         hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
@@ -105,7 +115,7 @@ async fn cleartext_on_a_tls_listener_is_closed_and_others_are_served() {
     let mut clear = gateway.connect().await;
     clear.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
     assert!(!clear.read_to_close().await.contains("HTTP"));
-    let mut client = Raw::new(connect(&gateway, &root, &[]).await);
+    let mut client = Raw::new(connect(gateway.address, &root, &[]).await.unwrap());
     client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
     upstream.accept().await.read_head().await;
 }

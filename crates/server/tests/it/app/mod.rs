@@ -4,4 +4,5 @@ mod bad_input;
 mod faces;
 mod failures;
 mod gateway;
+mod reload;
 mod world;
