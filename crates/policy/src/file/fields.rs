@@ -1,5 +1,6 @@
 //! Reading a mapping member by member, so that what is left over is what nobody knows.
 
+use super::hints::{Hint, hint, sentence};
 use super::{Entry, Node, Report, Value, nearest};
 use crate::problem::Place;
 
@@ -93,6 +94,21 @@ impl<'n> Fields<'n> {
         found
     }
 
+    /// Returns a member that has to be there unless another is.
+    pub(crate) fn need_unless(
+        &mut self,
+        key: &'static str,
+        other: &'static str,
+        remedy: &str,
+    ) -> Option<&'n Node> {
+        let found = self.get(key);
+        if found.is_none() {
+            let message = format!("{} has no `{key}`", self.what);
+            self.lack(&[key, other], message, remedy);
+        }
+        found
+    }
+
     /// Notes that none of some members is there. It is reported at the end, unless one of them turns out to be there
     /// with a slip in its name, which is then the one thing to say.
     pub(crate) fn lack(
@@ -102,6 +118,30 @@ impl<'n> Fields<'n> {
         remedy: impl Into<String>,
     ) {
         self.lacks.push(Lack { keys: keys.to_vec(), message: message.into(), remedy: remedy.into() });
+    }
+
+    /// Returns what to do about a member that nobody knows, and the one that was meant by it.
+    fn remedy(&self, entry: &Entry) -> (String, Option<&'static str>) {
+        let key = entry.key.as_str();
+        if let Some((words, meant)) = sentence(key, &self.known) {
+            return (words.to_owned(), Some(meant));
+        }
+        if let Some(known) = nearest(key, self.known.iter().copied()) {
+            let known = self.known.iter().copied().find(|member| *member == known);
+            return (format!("did you mean \"{}\"?", known.unwrap_or_default()), known);
+        }
+        // A comma ends a text inside braces, and what follows looks like a key without a value.
+        if key.contains(' ') && entry.value.kind() == "nothing" {
+            return ("if it belongs to the text before it, put that text in double quotes".to_owned(), None);
+        }
+        match hint(key, &self.known) {
+            Some(Hint::Member(member)) => (format!("did you mean \"{member}\"?"), Some(member)),
+            Some(Hint::SecretFile(member)) => {
+                (format!("secrets come from files: write `{member}: …`"), Some(member))
+            }
+            Some(Hint::Words(words)) => (words.to_owned(), None),
+            None => (format!("it knows {}", self.known.join(", ")), None),
+        }
     }
 
     /// Ends the reading: reports every member that was not asked for, and what is lacking. `later` are words of the
@@ -118,17 +158,8 @@ impl<'n> Fields<'n> {
                 report.add(entry.place, message, "leave it out in this version");
                 continue;
             }
-            let remedy = match nearest(key, self.known.iter().copied()) {
-                Some(known) => {
-                    slips.push(known);
-                    format!("did you mean \"{known}\"?")
-                }
-                // A comma ends a text inside braces, and what follows looks like a key without a value.
-                None if key.contains(' ') && entry.value.kind() == "nothing" => {
-                    "if it belongs to the text before it, put that text in double quotes".to_owned()
-                }
-                None => format!("it knows {}", self.known.join(", ")),
-            };
+            let (remedy, meant) = self.remedy(entry);
+            slips.extend(meant);
             report.add(entry.place, format!("unknown key \"{key}\" in {}", self.what), remedy);
         }
         for lack in self.lacks.into_iter().filter(|lack| !lack.keys.iter().any(|key| slips.contains(key))) {

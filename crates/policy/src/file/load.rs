@@ -214,7 +214,8 @@ fn scalar(text: Cow<'_, str>, style: ScalarStyle) -> Value {
 /// Takes a mapping's key; one that is there twice is reported and read on.
 fn key(node: Node, keys: &mut BTreeMap<String, Place>, report: &mut Report) -> Option<Name> {
     let Value::Scalar { text, plain } = node.value else {
-        report.add(node.place, format!("a key cannot be {}", node.kind()), "write a name before the colon");
+        let remedy = "write a name before the colon; a template (`{{ … }}`) has to be filled in before it is read here";
+        report.add(node.place, format!("a key cannot be {}", node.kind()), remedy);
         return None;
     };
     if text == "<<" {
@@ -237,6 +238,17 @@ fn refuse_tag(is_tagged: bool, at: Place, report: &mut Report) {
     }
 }
 
+const COLON: &str = "a colon inside a text that stands without quotes";
+const BRACKET: &str = "a bracket inside a text that stands without quotes";
+
+/// Returns whether a line looks like a member whose colon has no space behind it.
+fn lacks_space(line: &str) -> bool {
+    let member = line.trim().trim_start_matches("- ");
+    member.split_once(':').is_some_and(|(key, value)| {
+        super::is_name(key) && !value.is_empty() && !value.starts_with([' ', '/'])
+    })
+}
+
 /// Reports a syntax error.
 fn explain(error: &ScanError, text: &str, builder: &Builder, report: &mut Report) {
     // Where the innermost open collection begins.
@@ -245,7 +257,18 @@ fn explain(error: &ScanError, text: &str, builder: &Builder, report: &mut Report
     let line = marker.line().checked_sub(1).and_then(|index| text.lines().nth(index)).unwrap_or_default();
     let found = line.chars().nth(marker.col());
     let tab = line.chars().take_while(|letter| letter.is_whitespace()).any(|letter| letter == '\t');
-    let (message, remedy) = meaning(error.info(), found, tab, open);
+    let above = marker.line().checked_sub(2).and_then(|index| text.lines().nth(index)).unwrap_or_default();
+    let (message, remedy) = match meaning(error.info(), found, tab, open) {
+        (message, _) if message == COLON && lacks_space(above) => {
+            ("the line above has a colon without a space behind it".to_owned(), "write `name: value`")
+        }
+        (message, remedy) if message == BRACKET => {
+            let before = marker.col().checked_sub(1).and_then(|at| line.chars().nth(at));
+            let variable = "put the whole text in double quotes, such as \"${NAME}\"";
+            (message, if before == Some('$') { variable } else { remedy })
+        }
+        said => said,
+    };
     report.add(place(*marker, builder.file), message, remedy);
     if builder.file == Place::START.file {
         report.not_yaml();
@@ -261,10 +284,12 @@ fn meaning(info: &str, found: Option<char>, tab: bool, open: Option<Place>) -> (
     }
     if has(&["mapping values are not allowed"]) {
         let remedy = "put the whole text in double quotes, or indent this line like its neighbours";
-        return ("a colon inside a text that stands without quotes".to_owned(), remedy);
+        return (COLON.to_owned(), remedy);
     }
     if has(&["unknown anchor", "anchor or alias"]) {
-        return ("a text that begins with * or & is an alias or anchor to YAML".to_owned(), QUOTE);
+        let remedy =
+            "if it is a text, put it in double quotes; if it is an alias, write its anchor above it, `&name`";
+        return ("a text that begins with * or & is an alias or anchor to YAML".to_owned(), remedy);
     }
     if has(&["unexpected character"]) {
         return ("a text cannot begin with this sign without quotes".to_owned(), QUOTE);
@@ -275,7 +300,7 @@ fn meaning(info: &str, found: Option<char>, tab: bool, open: Option<Place>) -> (
     }
     if has(&["flow"]) && matches!(found, Some('{' | '[')) {
         let remedy = "put the whole text in double quotes, such as \"/users/{id}\"";
-        return ("a bracket inside a text that stands without quotes".to_owned(), remedy);
+        return (BRACKET.to_owned(), remedy);
     }
     if let (true, Some(open)) = (has(&["flow"]), open) {
         let message = format!("a comma is missing here, or the bracket that opens at {open} is not closed");

@@ -4,16 +4,18 @@
 //! number, a name or a span, so that no value is ever guessed at (`NO` is a country, `012` a slip).
 
 mod fields;
+mod hints;
 mod load;
+mod meant;
 mod near;
 mod scalar;
 
 pub(crate) use fields::{Fields, list, one_or_more};
 pub(crate) use load::{load, load_bytes};
 pub(crate) use near::nearest;
-pub(crate) use scalar::is_name;
+pub(crate) use scalar::{is_name, name_remedy};
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::problem::{Place, Problem, Problems};
@@ -87,12 +89,21 @@ pub(crate) struct Report {
     not_yaml: bool,
     /// The variables in the values at these places.
     variables: BTreeMap<Place, String>,
+    /// Places of which all is said.
+    settled: BTreeSet<Place>,
 }
 
 impl Report {
     /// Adds a problem.
     pub(crate) fn add(&mut self, place: Place, message: impl Into<String>, remedy: impl Into<String>) {
-        self.list.push(Problem { place, message: message.into(), remedy: remedy.into() });
+        if !self.settled.contains(&place) {
+            self.list.push(Problem { place, message: message.into(), remedy: remedy.into() });
+        }
+    }
+
+    /// Notes that no more is to be said of a value: what it holds is not what was meant.
+    pub(crate) fn settle(&mut self, place: Place) {
+        self.settled.insert(place);
     }
 
     /// Notes that the text is not YAML, beside the problem that says why.
@@ -137,7 +148,7 @@ impl Report {
     pub(crate) fn into_problems(mut self) -> Problems {
         for problem in &mut self.list {
             if let Some(names) = self.variables.get(&problem.place) {
-                problem.message = format!("{}, by what {names} holds", problem.message);
+                problem.message = format!("{} (with {names} filled in)", problem.message);
             }
         }
         Problems::new(self.files, self.list, self.not_yaml)

@@ -2,7 +2,7 @@
 
 use tidegate_algorithms::Span;
 
-use super::{Entry, Node, Report, Value, nearest};
+use super::{Entry, Node, Report, Value, meant, nearest};
 
 /// What YAML 1.1 readers take for true and false.
 const OLD_BOOLEANS: [&str; 8] = ["y", "yes", "n", "no", "true", "false", "on", "off"];
@@ -40,7 +40,7 @@ impl Node {
         let text = self.text(what, report)?;
         is_name(text).then_some(text).or_else(|| {
             let message = format!("{what} \"{text}\" is not a name");
-            report.add(self.place, message, "use letters, digits, `-`, `_` and `.` only");
+            report.add(self.place, message, name_remedy(text));
             None
         })
     }
@@ -66,7 +66,15 @@ impl Node {
 
     /// Reads true or false.
     pub(crate) fn boolean(&self, what: &str, report: &mut Report) -> Option<bool> {
-        self.choice(what, &[(true, "true"), (false, "false")], report)
+        const WORDS: [(bool, &str); 2] = [(true, "true"), (false, "false")];
+        const MEANT: [(&[&str], &str); 2] =
+            [(&["yes", "on", "y", "1", "enabled"], "true"), (&["no", "off", "n", "0", "disabled"], "false")];
+        let given = self.scalar().unwrap_or_default().to_ascii_lowercase();
+        let Some((_, word)) = MEANT.iter().find(|(words, _)| words.contains(&given.as_str())) else {
+            return self.choice(what, &WORDS, report);
+        };
+        report.add(self.place, format!("{what} \"{given}\" is not known"), format!("did you mean {word}?"));
+        None
     }
 
     /// Reads a whole number without sign.
@@ -143,7 +151,9 @@ impl Node {
         let bytes = unit.zip(integer(digits).ok()).and_then(|(unit, count)| count.checked_mul(unit));
         let size = bytes.filter(|bytes| *bytes > 0).and_then(|bytes| usize::try_from(bytes).ok());
         if size.is_none() {
-            report.add(self.place, self.misread(what, "a size"), "write bytes, or `64KiB`, `1MiB`, `1GiB`");
+            let meant = meant::size(given).map(|size| format!("did you mean {size}?"));
+            let remedy = meant.unwrap_or_else(|| "write bytes, or `64KiB`, `1MiB`, `1GiB`".to_owned());
+            report.add(self.place, self.misread(what, "a size"), remedy);
         }
         size
     }
@@ -172,6 +182,16 @@ impl Entry {
     }
 }
 
+/// Says how a name may be written, and how this one could.
+pub(crate) fn name_remedy(text: &str) -> String {
+    const LETTERS: &str = "use letters, digits, `-`, `_` and `.` only";
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
+    let words: Vec<&str> = text.split(|letter| !plain(letter)).filter(|word| !word.is_empty()).collect();
+    let name = words.join("-");
+    let ascii = text.is_ascii() && is_name(&name);
+    if ascii { format!("{LETTERS}, such as {name}") } else { LETTERS.to_owned() }
+}
+
 /// Returns whether a text can be a name.
 pub(crate) fn is_name(text: &str) -> bool {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
@@ -187,12 +207,11 @@ fn is_trap(text: &str) -> bool {
 /// Reads digits; says what to write instead of anything else.
 fn integer(text: &str) -> Result<u64, String> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-        let digits: String = text.chars().filter(|letter| !matches!(letter, '_' | ',')).collect();
-        let only_marks = digits.len() < text.len() && digits.bytes().all(|byte| byte.is_ascii_digit());
-        return Err(match digits.strip_suffix(".0").unwrap_or(&digits) {
-            whole if only_marks && !whole.is_empty() => format!("write {whole}"),
-            _ => "write digits only, such as 100".to_owned(),
-        });
+        if meant::is_unlimited(text) {
+            return Err("there is no word for unlimited: leave out what is not to be limited".to_owned());
+        }
+        let meant = meant::number(text).map(|number| format!("write {number}"));
+        return Err(meant.unwrap_or_else(|| "write digits only, such as 100".to_owned()));
     }
     if text.len() > 1 && text.starts_with('0') {
         let decimal = text.trim_start_matches('0');
@@ -208,7 +227,8 @@ fn span(text: &str) -> Result<Span, String> {
     let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
     let (digits, unit) = text.split_at_checked(end).unwrap_or((text, ""));
     if digits.is_empty() {
-        return Err(EXAMPLES.to_owned());
+        let meant = meant::span(text).map(|span| format!("did you mean {span}?"));
+        return Err(meant.unwrap_or_else(|| EXAMPLES.to_owned()));
     }
     let micros = match unit {
         "ms" => 1_000,
@@ -218,7 +238,8 @@ fn span(text: &str) -> Result<Span, String> {
         "d" => 86_400_000_000,
         "" => return Err(format!("it has no unit; did you mean {digits}s?")),
         _ => {
-            let meant = meant_unit(unit).map(|unit| format!("did you mean {digits}{unit}?"));
+            let same = meant_unit(unit).map(|unit| format!("did you mean {digits}{unit}?"));
+            let meant = same.or_else(|| meant::span(text).map(|span| format!("did you mean {span}?")));
             return Err(meant.unwrap_or_else(|| EXAMPLES.to_owned()));
         }
     };
@@ -240,24 +261,11 @@ fn meant_unit(unit: &str) -> Option<&'static str> {
 
 /// Reads `n per T`; says what to write instead of anything else.
 fn rate(text: &str) -> Result<(u64, Span), String> {
-    const EXAMPLE: &str = "write a number, `per` and a time: 1 per 10s";
-    if let Some((count, period)) = text.split_once(" per ") {
-        let count = integer(count)?;
-        return match span(period) {
-            Ok(period) => Ok((count, period)),
-            Err(_) if meant_unit(period).is_some() => {
-                Err(format!("did you mean {count} per 1{}?", meant_unit(period).unwrap_or_default()))
-            }
-            Err(remedy) => Err(remedy),
-        };
+    if let Some((Ok(count), Ok(period))) = text.split_once(" per ").map(|(n, t)| (integer(n), span(t))) {
+        return Ok((count, period));
     }
-    let Some((count, period)) = text.split_once('/') else { return Err(EXAMPLE.to_owned()) };
-    let period = period.trim();
-    let period = meant_unit(period).map_or_else(|| period.to_owned(), |unit| format!("1{unit}"));
-    match (integer(count.trim()), span(&period)) {
-        (Ok(count), Ok(span)) => Err(format!("did you mean {count} per {span}?")),
-        _ => Err(EXAMPLE.to_owned()),
-    }
+    let meant = meant::rate(text).map(|rate| format!("did you mean {rate}?"));
+    Err(meant.unwrap_or_else(|| "write a whole number, `per` and a time: 1 per 10s".to_owned()))
 }
 
 #[cfg(test)]

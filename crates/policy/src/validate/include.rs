@@ -55,8 +55,13 @@ pub(super) struct Included {
 
 /// Reads `include`, and every file it names.
 pub(super) fn read(node: &Node, outer: &Outer<'_>, report: &mut Report) -> Included {
+    if !matches!(node.value, Value::Map(_)) {
+        let message = format!("include has to be a mapping, and this is {}", node.kind());
+        report.add(node.place, message, "write a name for each team: `team: teams/team.yaml`");
+        return Included::default();
+    }
     let teams = entries(node, "include", report);
-    if teams.is_empty() && matches!(node.value, Value::Map(_)) {
+    if teams.is_empty() {
         report.add(node.place, "include names no file", "write `team: teams/team.yaml`, or remove it");
     }
     if let Some(extra) = teams.get(MAX_FILES) {

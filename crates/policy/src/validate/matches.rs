@@ -44,6 +44,9 @@ fn scope_entry(node: &Node, report: &mut Report) -> Option<Matcher> {
 fn matcher(node: &Node, loose: bool, report: &mut Report) -> Option<Matcher> {
     const CASES: [(bool, &str); 2] = [(true, "ignore"), (false, "sensitive")];
     const SLASHES: [(bool, &str); 2] = [(false, "ignore"), (true, "keep")];
+    if as_text(node, "match", report) {
+        return None;
+    }
     let mut fields = Fields::open(node, "match", report)?;
     let conditions = conditions(&mut fields, report);
     let case = fields.get("case").and_then(|node| node.choice("case", &CASES, report));
@@ -59,7 +62,27 @@ fn matcher(node: &Node, loose: bool, report: &mut Report) -> Option<Matcher> {
     Some(Matcher { loose: case.unwrap_or(loose), strict_slash: slash.unwrap_or(false), ..matcher })
 }
 
+/// Reports a condition that stands alone, without the member it belongs to.
+fn as_text(node: &Node, what: &str, report: &mut Report) -> bool {
+    let Some(text) = node.scalar() else { return false };
+    let remedy = match text.split_once(' ') {
+        _ if text.starts_with('/') => format!("write {{ path: {text} }}"),
+        Some((method, path)) if path.starts_with('/') => {
+            format!("write {{ method: {method}, path: {path} }}")
+        }
+        _ if what == "except" && text.parse::<ipnet::IpNet>().is_ok() => {
+            format!("write {{ client: {text} }}")
+        }
+        _ => "write { path: /a/b }".to_owned(),
+    };
+    report.add(node.place, format!("{what} has to be a mapping, and this is a single value"), remedy);
+    true
+}
+
 fn exception(node: &Node, report: &mut Report) -> Option<Except> {
+    if as_text(node, "except", report) {
+        return None;
+    }
     let mut fields = Fields::open(node, "except", report)?;
     let client = fields.get("client");
     let conditions = conditions(&mut fields, report);
@@ -128,6 +151,8 @@ fn read_method(node: &Node, report: &mut Report) -> Option<String> {
     let parts: Vec<&str> = text.split([',', '|', ' ', '/']).filter(|part| !part.is_empty()).collect();
     let remedy = if matches!(upper.as_str(), "*" | "ANY" | "ALL") {
         "leave method out: then every method matches".to_owned()
+    } else if let Some((method, path)) = text.split_once(" /") {
+        format!("write {{ method: {method}, path: /{path} }}")
     } else if parts.len() > 1 {
         format!("write a list: [{}]", parts.join(", "))
     } else if !upper.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')) {
@@ -263,6 +288,12 @@ fn segment(part: &str) -> Result<Segment, (&'static str, String)> {
     }
     if let Some(name) = part.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
         let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        if let Some((name, _)) = name.split_once(':') {
+            return Err((
+                "has a pattern in a parameter",
+                format!("write {{{name}}}, which takes any segment"),
+            ));
+        }
         if name.starts_with('*') || name.ends_with("...") || name.ends_with('+') {
             let remedy = "write /** at the end for everything below".to_owned();
             return Err(("has a parameter for more than one segment", remedy));

@@ -107,9 +107,12 @@ fn limiting(top: &mut Fields<'_>, mode: Mode, reading: Reading<'_>, report: &mut
 /// The file has to say which language it is written in, so that it keeps its meaning.
 fn version(top: &mut Fields<'_>, report: &mut Report) {
     let Some(node) = top.need("tidegate", "1") else { return };
-    let Some(version) = node.integer("the version", report) else { return };
-    if version != 1 {
-        report.add(node.place, format!("version {version} is not known"), "this version reads `tidegate: 1`");
+    if node.scalar() != Some("1") {
+        let message = match node.scalar() {
+            Some(version) => format!("version {version} is not known"),
+            None => format!("the version has to be a number, and this is {}", node.kind()),
+        };
+        report.add(node.place, message, "this version reads `tidegate: 1`");
     }
 }
 
@@ -179,7 +182,7 @@ pub(crate) fn entries<'n>(node: &'n Node, what: &str, report: &mut Report) -> &'
     for entry in entries {
         if !crate::file::is_name(&entry.key) {
             let message = format!("\"{}\" in {what} is not a name", entry.key);
-            report.add(entry.place, message, "use letters, digits, `-`, `_` and `.` only");
+            report.add(entry.place, message, crate::file::name_remedy(&entry.key));
         }
     }
     entries

@@ -51,12 +51,16 @@ pub(super) fn inherit(limit: &mut Limit, rule: &str, was: &[Was]) {
 pub(super) fn check(rules: &[PlacedRule], fallback: Option<&PlacedRule>, report: &mut Report) {
     let all: Vec<&PlacedRule> = rules.iter().chain(fallback).collect();
     let rules = all.as_slice();
-    check_rules(rules, report);
+    let reported = check_rules(rules, report);
     let mut taken: BTreeMap<&str, (&str, Place)> = BTreeMap::new();
     for (limit, place) in limits(rules) {
         taken.entry(&limit.name).or_insert((&limit.name, place));
     }
     for (limit, place) in limits(rules) {
+        if reported.iter().any(|rule| limit.name.strip_prefix(rule).is_some_and(|rest| rest.starts_with('/')))
+        {
+            continue;
+        }
         for was in &limit.was {
             match taken.get(was.as_str()) {
                 None => {
@@ -85,22 +89,29 @@ fn report_shared(was: &str, second: (&str, Place), first: (&str, Place), report:
     }
 }
 
-/// Reports former names of rules that rules still have.
-fn check_rules(rules: &[&PlacedRule], report: &mut Report) {
+/// Reports former names of rules that rules still have; returns the rules that claim them.
+fn check_rules<'a>(rules: &[&'a PlacedRule], report: &mut Report) -> Vec<&'a str> {
+    let mut claiming = Vec::new();
     for placed in rules {
         for was in &placed.was {
             let name = &placed.rule.name;
             if was.name == *name {
                 report.add(was.place, format!("the rule {name} says that it was itself"), "remove `was`");
+                claiming.push(name.as_str());
             } else if let Some(other) = rules.iter().find(|other| other.rule.name == was.name) {
                 let at = report.cite(other.place, was.place);
                 let message =
                     format!("the rule {name} says that it was {}, which is still here, at {at}", was.name);
-                let remedy = "remove `was`; a limit that moved from there says so itself";
+                let remedy = format!(
+                    "remove `was`; a limit that moved from there says it itself: `was: {}/its-name`",
+                    was.name
+                );
                 report.add(was.place, message, remedy);
+                claiming.push(name.as_str());
             }
         }
     }
+    claiming
 }
 
 fn limits<'a>(rules: &'a [&PlacedRule]) -> impl Iterator<Item = (&'a Limit, Place)> {

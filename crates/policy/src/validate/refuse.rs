@@ -20,6 +20,11 @@ pub(super) fn read(node: &Node, rule: &mut Fields<'_>, name: &str, report: &mut 
             report.add(entry.place, message, "remove it");
         }
     }
+    if node.scalar().is_some() {
+        let message = "refuse has to be a mapping, and this is a single value";
+        report.add(node.place, message, "write { status: 403, because: not for the public }");
+        return None;
+    }
     let mut fields = Fields::open(node, "refuse", report)?;
     let status = fields.need("status", "403").and_then(|node| status(node, report));
     let because = fields.need("because", "not for the public").and_then(|node| node.text("because", report));

@@ -240,7 +240,13 @@ fn body(
 /// Reads the limits of a rule.
 fn read_limits(fields: &mut Fields<'_>, placed: &mut PlacedRule, context: &Context<'_>, report: &mut Report) {
     let PlacedRule { rule, limits: places, was, .. } = placed;
-    let Some(node) = fields.need("limits", "[ … ]") else { return };
+    let Some(node) = fields.need_unless(
+        "limits",
+        "refuse",
+        "write `limits: [ … ]`, or `refuse: …` to let nothing through",
+    ) else {
+        return;
+    };
     let items = list(node, "limits", report).unwrap_or_default();
     if is_empty_list(Some(node)) {
         report.add(node.place, format!("the rule {} has no limit", rule.name), "write at least one");

@@ -24,7 +24,12 @@ fn trust(node: &Node, report: &mut Report) -> Option<Trust> {
         return Some(Trust::Networks(networks(node, false, report)));
     }
     if let Some(given) = node.scalar() {
-        let remedy = format!("write [{given}], or {{ hops: 1 }}");
+        let network = given.parse::<IpNet>().is_ok() || given.parse::<std::net::IpAddr>().is_ok();
+        let remedy = if network {
+            format!("write [{given}]")
+        } else {
+            "write [10.0.0.0/8], or { hops: 1 }".to_owned()
+        };
         report.add(node.place, "trusted_proxies has to be a list of networks, or a mapping", remedy);
         return None;
     }

@@ -51,8 +51,9 @@ fn walk(node: &mut Node, surroundings: Option<&dyn Surroundings>, report: &mut R
         Value::Scalar { text, plain } => {
             let place = node.place;
             if let Some(name) = bare(text).filter(|_| surroundings.is_some()) {
-                let message = format!("{text} is read as it stands: a variable is written with braces");
-                report.add(place, message, format!("write ${{{name}}}, or quote it and write $${name}"));
+                let message = format!("{text} is not read as a variable, which is written with braces");
+                report.add(place, message, format!("write ${{{name}}}"));
+                report.settle(place);
             }
             if let Some(filled) = filled(text, place, surroundings, report) {
                 (*text, *plain) = (filled, false);
@@ -65,6 +66,7 @@ fn refuse_in_key(entry: &Entry, report: &mut Report) {
     if entry.key.contains("${") {
         let message = format!("\"{}\" is a key, and variables are read in values only", entry.key);
         report.add(entry.place, message, "write the key out");
+        report.settle(entry.place);
     }
 }
 
@@ -99,13 +101,18 @@ fn filled(
         }
         out.push_str(before);
         let Some(surroundings) = surroundings else {
-            let remedy = "write the value out; what differs between deployments goes into gateway, store and \
-                          their like; a literal ${ is written $${";
-            report.add(place, "variables are read in deployment fields only", remedy);
+            let remedy = "write the value out, or $${ where a text means ${ itself";
+            report.add(
+                place,
+                "variables are read in deployment fields only, such as gateway and store",
+                remedy,
+            );
+            report.settle(place);
             return None;
         };
         let Some((inside, after)) = after.split_once('}') else {
             report.add(place, "a variable that opens with ${ is not closed", "write ${NAME}");
+            report.settle(place);
             return None;
         };
         out.push_str(&value(inside, place, surroundings, report)?);
@@ -128,6 +135,7 @@ fn value(inside: &str, place: Place, surroundings: &dyn Surroundings, report: &m
     if !is_variable(name) || default.is_some_and(|default| default.contains('{')) {
         let message = format!("${{{inside}}} is not a variable as they are read here");
         report.add(place, message, "write ${NAME}, or ${NAME:-default}");
+        report.settle(place);
         return None;
     }
     let set = surroundings.variable(name).filter(|value| !value.is_empty());
@@ -135,6 +143,7 @@ fn value(inside: &str, place: Place, surroundings: &dyn Surroundings, report: &m
     if value.is_none() {
         let message = format!("the variable {name} is not set");
         report.add(place, message, format!("set it, or write a default: ${{{name}:-…}}"));
+        report.settle(place);
     }
     value
 }

@@ -27,8 +27,14 @@ fn spans_have_a_whole_number_and_a_known_unit() {
         ("", "500ms"),
         ("s", "500ms"),
         ("-5s", "500ms"),
-        ("1.5h", "500ms"),
-        ("1w", "500ms"),
+        ("1.5h", "did you mean 90m?"),
+        ("1h30m", "did you mean 90m?"),
+        ("0.5s", "did you mean 500ms?"),
+        ("2 weeks", "did you mean 14d?"),
+        ("PT1M", "did you mean 1m?"),
+        ("0.0001s", "500ms"),
+        ("1.2.3s", "500ms"),
+        ("1h 99999999999999999999999999999999999999999d", "500ms"),
         ("５s", "500ms"),
     ] {
         let refused = span(text).expect_err(text);
@@ -56,7 +62,18 @@ fn rates_are_written_in_one_way() {
         assert!(rate(text).is_err(), "{text}");
     }
     assert_eq!(rate("5/s"), Err("did you mean 5 per 1s?".to_owned()));
-    assert_eq!(rate("10 per minute"), Err("did you mean 10 per 1m?".to_owned()));
+    for (text, meant) in [
+        ("10 per minute", "10 per 1m"),
+        ("10r/s", "10 per 1s"),
+        ("10 a minute", "10 per 1m"),
+        ("1 every 10s", "1 per 10s"),
+        ("10s per 1", "1 per 10s"),
+        ("0.1 per 1s", "1 per 10s"),
+        ("1.5 per 1s", "3 per 2s"),
+        ("10", "10 per 1s"),
+    ] {
+        assert_eq!(rate(text), Err(format!("did you mean {meant}?")), "{text}");
+    }
 }
 
 /// Guards against numbers that YAML readers read differently.
@@ -68,5 +85,19 @@ fn integers_are_plain_digits() {
         ["", "-1", "+1", "1.0", "1e3", "0x10", "0o7", "007", "00", "1_000", "18446744073709551616", "１"]
     {
         assert!(integer(text).is_err(), "{text}");
+    }
+    for (text, meant) in [
+        ("1_000", "write 1000"),
+        ("10,000", "write 10000"),
+        ("10k", "write 10000"),
+        ("1e3", "write 1000"),
+        ("0x10", "write 16"),
+        ("1.0", "write 1"),
+        ("10 requests", "write 10"),
+        ("1.5", "write digits only, such as 100"),
+        ("1e999", "write digits only, such as 100"),
+        ("10x", "write digits only, such as 100"),
+    ] {
+        assert_eq!(integer(text), Err(meant.to_owned()), "{text}");
     }
 }
