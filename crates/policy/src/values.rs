@@ -13,12 +13,14 @@ type Map<K, T> = HashMap<K, T, BuildHasherDefault<DefaultHasher>>;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Values<T> {
     texts: Map<String, T>,
+    /// Addresses with their prefixes, apart from texts that look like them: anybody can send such a text.
+    addresses: Map<String, T>,
     digests: Map<[u8; 32], T>,
 }
 
 impl<T> Default for Values<T> {
     fn default() -> Self {
-        Self { texts: Map::default(), digests: Map::default() }
+        Self { texts: Map::default(), addresses: Map::default(), digests: Map::default() }
     }
 }
 
@@ -26,6 +28,11 @@ impl<T: Copy> Values<T> {
     /// Puts something for a text, as the key gives it.
     pub(crate) fn put_text(&mut self, text: String, what: T) {
         self.texts.insert(text, what);
+    }
+
+    /// Puts something for an address, as the key gives it.
+    pub(crate) fn put_address(&mut self, address: String, what: T) {
+        self.addresses.insert(address, what);
     }
 
     /// Puts something for the text of a SHA-256 digest.
@@ -38,13 +45,16 @@ impl<T: Copy> Values<T> {
     /// # Errors
     /// When the key can be read in more than one way.
     pub(crate) fn read(&self, part: &Part, facts: &Facts<'_>) -> Result<Option<T>, Ambiguous> {
-        if self.texts.is_empty() && self.digests.is_empty() {
+        if self.texts.is_empty() && self.addresses.is_empty() && self.digests.is_empty() {
             return Ok(None);
         }
-        Ok(part.text(facts)?.and_then(|text| self.find(&text)))
+        Ok(part.value(facts)?.and_then(|(text, is_address)| self.find(&text, is_address)))
     }
 
-    fn find(&self, text: &str) -> Option<T> {
+    fn find(&self, text: &str, is_address: bool) -> Option<T> {
+        if is_address {
+            return self.addresses.get(text).copied();
+        }
         let found = self.texts.get(text);
         let by_digest = || if self.digests.is_empty() { None } else { self.digests.get(&digest(text)) };
         found.or_else(by_digest).copied()

@@ -198,9 +198,30 @@ impl Part {
         Ok(self.find(facts)?.and_then(|found| found.value.text()))
     }
 
+    /// Returns the value as text, and whether it is an address: a text that somebody sends must not stand for one.
+    pub(crate) fn value<'a>(&self, facts: &Facts<'a>) -> Result<Option<(Cow<'a, str>, bool)>, Ambiguous> {
+        let Some(found) = self.find(facts)? else { return Ok(None) };
+        let is_address = matches!(found.value, Value::Address(..));
+        Ok(found.value.text().map(|text| (text, is_address)))
+    }
+
+    /// Returns whether it is an address, whatever the request.
+    pub(crate) fn is_address(&self) -> bool {
+        matches!(&self.from, Origin::One(Source { kind: SourceKind::ClientIp { .. }, .. }))
+    }
+
+    /// Returns whether a value that the file writes is meant as an address, since the part, or one it chooses from, is one.
+    pub(crate) fn reads_as_address(&self, value: &str) -> bool {
+        match &self.from {
+            Origin::One(_) => self.is_address() && value::looks_like_address(value),
+            Origin::FirstOf(parts) => parts.iter().any(|part| part.reads_as_address(value)),
+            Origin::Global | Origin::Derived(_) => false,
+        }
+    }
+
     /// Returns what [`Part::text`] gives for a value that the file writes: one text for each way the value can be
-    /// found, which a `first_of` has several of. The error says why it is no value of the part, as the end of a
-    /// sentence that begins with the value.
+    /// found, which a `first_of` has several of; for an address, only those that are one. The error says why it is
+    /// no value of the part, as the end of a sentence that begins with the value.
     pub(crate) fn written(&self, value: &str) -> Result<Vec<String>, &'static str> {
         match &self.from {
             Origin::Global => Err("is a value, and `global` has none"),
@@ -213,7 +234,8 @@ impl Part {
             Origin::FirstOf(parts) => {
                 let mut ways = Vec::new();
                 let mut why = None;
-                for part in parts {
+                let address = self.reads_as_address(value);
+                for part in parts.iter().filter(|part| !address || part.reads_as_address(value)) {
                     match part.written(value) {
                         Ok(found) => ways.extend(found),
                         Err(reason) => why = why.or(Some(reason)),

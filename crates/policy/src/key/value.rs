@@ -80,6 +80,11 @@ impl<'a> Value<'a> {
     }
 }
 
+/// Returns whether a text is an address or a network.
+pub(super) fn looks_like_address(text: &str) -> bool {
+    text.trim().parse::<IpAddr>().is_ok() || text.trim().parse::<IpNet>().is_ok()
+}
+
 /// Reads `sha256:` and 64 hexadecimal digits.
 pub(crate) fn digest(text: &str) -> Option<[u8; 32]> {
     let digits = text.strip_prefix("sha256:").filter(|digits| digits.len() == 64)?;

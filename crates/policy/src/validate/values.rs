@@ -30,6 +30,14 @@ impl<'a, T: Copy> Reading<'a, T> {
     /// Takes a value: the text itself, brought into the key's form, or `sha256:` and the digest of that form.
     pub(super) fn put(&mut self, value: &str, what: T, place: Place, report: &mut Report) {
         if looks_like_digest(value) {
+            if self.part.is_address() {
+                report.add(
+                    place,
+                    format!("the key {} is an address, and this is a digest", self.part.name),
+                    "write the address itself: there are too few of them for a digest to hide one",
+                );
+                return;
+            }
             match written_digest(value) {
                 Some(found) if self.is_new(found, value, place, report) => {
                     self.values.put_digest(found, what);
@@ -45,9 +53,12 @@ impl<'a, T: Copy> Reading<'a, T> {
                 report.add(place, message, format!("write a value of the key {}", self.part.name));
             }
             Ok(texts) => {
+                let is_address = self.part.reads_as_address(value);
                 for text in texts {
-                    if self.is_new(digest(&text), value, place, report) {
-                        self.values.put_text(text, what);
+                    match self.is_new(digest(&text), value, place, report) {
+                        true if is_address => self.values.put_address(text, what),
+                        true => self.values.put_text(text, what),
+                        false => {}
                     }
                 }
             }

@@ -7,3 +7,4 @@ mod diff;
 mod docs;
 mod properties;
 mod refused;
+mod terms;
