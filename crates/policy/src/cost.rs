@@ -131,6 +131,13 @@ impl Cost {
         }
     }
 
+    /// Adds the names of the keys it looks at, each once.
+    pub(crate) fn sources<'a>(&'a self, names: &mut Vec<&'a str>) {
+        if let Self::Table(table) = self {
+            table.by.sources(names);
+        }
+    }
+
     /// Returns the units a request takes when nothing in it says otherwise.
     pub fn usual(&self) -> u32 {
         match self {

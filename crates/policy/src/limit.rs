@@ -1,10 +1,13 @@
 //! Limits: what is counted, on what, at which cost, and how much of it is allowed.
 
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
 use tidegate_algorithms::Quota;
 
 use crate::cost::Cost;
 use crate::count::Count;
-use crate::key::Key;
+use crate::key::{Key, digest, written_digest};
 use crate::plan::{Override, Plans};
 use crate::policy::Mode;
 use crate::rule::OnMissingKey;
@@ -67,6 +70,26 @@ pub enum Whose<'a> {
     Key(&'a str),
 }
 
+impl<'a> Whose<'a> {
+    /// Returns what may be shown of them outside the process: a plan's name, or `sha256:` and the digest of a key's
+    /// value as the file writes it.
+    pub fn shown(self) -> Option<Cow<'a, str>> {
+        match self {
+            Self::Everybody => None,
+            Self::Plan(name) => Some(Cow::Borrowed(name)),
+            Self::Key(value) if written_digest(value).is_some() => Some(Cow::Borrowed(value)),
+            Self::Key(value) => {
+                let mut shown = String::from("sha256:");
+                for byte in digest(value) {
+                    // Writing to a string cannot fail.
+                    let _ = write!(shown, "{byte:02x}");
+                }
+                Some(Cow::Owned(shown))
+            }
+        }
+    }
+}
+
 impl Limit {
     /// Returns all terms of the limit with those they are for: everybody's or each plan's first, then the overrides.
     /// [`Limit::choose`](crate::Limit::choose) gives an index into them.
@@ -76,6 +99,17 @@ impl Limit {
         let plans = plans.map(|plan| (Whose::Plan(plan.name.as_str()), &plan.terms));
         let overrides = self.overrides.iter().map(|one| (Whose::Key(one.value.as_str()), &one.terms));
         base.into_iter().chain(plans).chain(overrides)
+    }
+
+    /// Returns the names of the keys the limit looks at, to count on them, for its cost or for its plan: ready-made keys
+    /// go by these. A `first_of` stands there by its alternatives.
+    pub fn sources(&self) -> Vec<&str> {
+        let mut names = self.key.sources();
+        self.cost.sources(&mut names);
+        if let Some(plans) = &self.plans {
+            plans.sources(&mut names);
+        }
+        names
     }
 
     /// Returns the name under which a store keeps the limit's counts: the oldest it had.

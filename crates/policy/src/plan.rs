@@ -80,6 +80,13 @@ impl Plans {
         }
     }
 
+    /// Adds the names of the keys it looks at, each once.
+    pub(crate) fn sources<'a>(&'a self, names: &mut Vec<&'a str>) {
+        if let PlanBy::Table(part, _) = &self.by {
+            part.sources(names);
+        }
+    }
+
     fn choose(&self, facts: &Facts<'_>) -> Result<Choice, Ambiguous> {
         let part = match &self.by {
             PlanBy::Table(part, values) => {

@@ -125,8 +125,8 @@ fn built(rule: &file::Rule, limit: &file::Limit) -> Built {
         match whose {
             file::Whose::Everybody => (built, None),
             file::Whose::Plan(plan) => (built.with_plan(plan), Some(Arc::from(plan))),
-            // A key's value is nothing to count under: it is no name of the policy's own.
-            file::Whose::Key(value) => (built.with_plan(value), None),
+            // A key's value is nothing to count under, nor to show: it is no name of the policy's own.
+            file::Whose::Key(_) => (built.with_plan(whose.shown().unwrap_or_default()), None),
         }
     });
     Built {

@@ -80,7 +80,7 @@ impl Limit {
         self
     }
 
-    /// Says whose terms these are, when others have others: a plan's name, or a key's value.
+    /// Says whose terms these are, when others have others: a plan's name, or what may be shown of a key.
     #[must_use]
     pub fn with_plan(mut self, plan: impl Into<Arc<str>>) -> Self {
         self.plan = Some(plan.into());
@@ -126,7 +126,8 @@ impl Limit {
         &self.counts
     }
 
-    /// Returns whose terms these are, when others have others: a plan's name, or a key's value.
+    /// Returns whose terms these are, when others have others: a plan's name, or of a policy's override `sha256:` and the
+    /// digest of the key's value.
     pub fn plan(&self) -> Option<&str> {
         self.plan.as_deref()
     }

@@ -166,7 +166,8 @@ impl Part {
         }
     }
 
-    fn sources<'a>(&'a self, names: &mut Vec<&'a str>) {
+    /// Adds the names of what is read, each once.
+    pub(crate) fn sources<'a>(&'a self, names: &mut Vec<&'a str>) {
         let own = match &self.from {
             Origin::Global => return,
             Origin::One(source) => source.ready_name(&self.name),

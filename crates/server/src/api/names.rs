@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
 use tidegate::Snapshot;
-use tidegate::policy_file::Policy;
+use tidegate::policy_file::{Limit, Policy};
 
-/// The names of the keys that limits count on.
+/// The names of the keys that limits look at: what they count on, and what tells a cost or a plan.
 #[derive(Debug, Default)]
 pub(super) struct KeyNames(BTreeSet<String>);
 
@@ -16,7 +16,7 @@ impl KeyNames {
     pub(super) fn of(policy: Option<&Policy>) -> Self {
         let rules = policy.into_iter().flat_map(|policy| policy.rules.iter().chain(&policy.fallback));
         let limits = rules.flat_map(|rule| &rule.limits);
-        Self(limits.flat_map(|limit| limit.key.sources()).map(str::to_owned).collect())
+        Self(limits.flat_map(Limit::sources).map(str::to_owned).collect())
     }
 
     pub(super) fn has(&self, name: &str) -> bool {
