@@ -299,3 +299,6 @@ fn point(x: &[u8], y: &[u8], length: usize) -> Result<Vec<u8>, &'static str> {
     }
     Ok([&[4], x, y].concat())
 }
+
+#[cfg(test)]
+mod tests;

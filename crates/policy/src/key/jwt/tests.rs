@@ -98,6 +98,64 @@ fn hs(secret: &[u8]) -> impl Fn(&[u8]) -> Vec<u8> {
     move |message| hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, secret), message).as_ref().to_vec()
 }
 
+/// Files that count how often they are read.
+struct Counted(std::sync::atomic::AtomicUsize);
+
+impl Surroundings for Counted {
+    fn file(&self, _: &str) -> Result<Vec<u8>, String> {
+        self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        Ok(KEYS.as_bytes().to_vec())
+    }
+
+    fn variable(&self, _: &str) -> Option<String> {
+        None
+    }
+}
+
+/// Guards the price of a signature: many keys and limits that read one token read one file, and verify it once.
+#[test]
+fn one_token_is_verified_once_for_all_who_read_it() {
+    let files = Counted(std::sync::atomic::AtomicUsize::new(0));
+    let limit = |name: &str, key: &str| {
+        format!(
+            "      - {{ name: {name}, says: One., key: {key}, sliding_log: {{ limit: 1, window: 1m }} }}\n"
+        )
+    };
+    let text = format!(
+        "tidegate: 1\nhealth: {{ listen: 127.0.0.1:0 }}\nkeys:\n  user: {{ jwt: {{ claim: sub, jwks_file: k }} }}\n  \
+         tenant: {{ jwt: {{ claim: /tenant/id, jwks_file: k }} }}\n  strict: {{ jwt: {{ claim: sub, jwks_file: k, issuer: x }} }}\n\
+         rules:\n  - name: r\n    match: {{ path: /** }}\n    limits:\n{}{}{}{}{}",
+        limit("a", "user"),
+        limit("b", "[tenant, user]"),
+        limit("c", "{ jwt: { claim: iss, jwks_file: k } }"),
+        limit("d", "strict"),
+        limit("e", "user"),
+    );
+    let policy = Reading::of(&files).parse("test.yaml", &text).unwrap();
+    assert_eq!(files.0.load(std::sync::atomic::Ordering::Relaxed), 1);
+    let mut headers = HeaderMap::new();
+    let field = format!("Bearer {}", TOKENS.lines().next().unwrap());
+    headers.insert("authorization", HeaderValue::try_from(field).unwrap());
+    let request = Request {
+        method: "GET",
+        host: None,
+        path: "/",
+        query: None,
+        headers: &headers,
+        peer: None,
+        body: None,
+    };
+    let seen = policy.see_at(&request, None, Timestamp::saturating_from_micros(BEGINS * 1_000_000)).unwrap();
+    let matched = policy.matching(&seen).next().unwrap();
+    let mut present = Vec::new();
+    for limit in &matched.rule.limits {
+        present.push(limit.key.read(&matched.facts, &mut Vec::new()).unwrap() == Presence::Present);
+    }
+    assert_eq!(present, [true, true, true, false, true]);
+    // One for those that ask the same of it, and one for the issuer that it is not from.
+    assert_eq!(matched.facts.tokens().list.lock().unwrap().len(), 2);
+}
+
 /// Guards each algorithm against a library that is not ours, and the field's scheme against its spellings.
 #[test]
 fn a_verified_claim_is_the_key() {
@@ -314,54 +372,4 @@ fn what_a_token_costs_is_bounded() {
     assert!(read(&policy, &signed("", 7)).is_some());
     assert_eq!(read(&policy, &signed("", 8)), None);
     assert!(read(&policy, &signed(r#","kid":"8""#, 8)).is_some());
-}
-
-/// Guards against a set that verifies nothing, or what it should not, without anybody noticing.
-#[test]
-fn a_set_without_a_key_of_use_is_refused() {
-    let strong = URL_SAFE_NO_PAD.encode([3; 32]);
-    let weak_rsa = URL_SAFE_NO_PAD.encode([0xff; 128]);
-    let x = URL_SAFE_NO_PAD.encode([1; 32]);
-    let said = |file: &str| load(JWT, file).unwrap_err().to_string();
-    for (file, words) in [
-        (String::new(), "cannot be read as JSON"),
-        ("-----BEGIN PUBLIC KEY-----\n".to_owned(), "is a PEM file"),
-        (r#"{"keys":[]}"#.to_owned(), "has no key in it"),
-        (r#"{"keys":{}}"#.to_owned(), "has no list `keys`"),
-        (r#"{"jwks_uri":"https://x.example"}"#.to_owned(), "describes the issuer"),
-        ("[]".to_owned(), "cannot be read as JSON: it is no object"),
-        (format!(r#"{{"kty":"oct","k":"{strong}"}}"#), "is one key and not a set"),
-        (r#"{"keys":[],"keys":[]}"#.to_owned(), "stands twice"),
-    ] {
-        assert!(said(&file).contains(words), "{file}: {}", said(&file));
-    }
-    for (key, words) in [
-        (format!(r#"{{"kty":"RSA","n":"{weak_rsa}","e":"AQAB"}}"#), "under 2,048"),
-        (r#"{"kty":"RSA","n":"AQAB"}"#.to_owned(), "lacks a member"),
-        (format!(r#"{{"kty":"oct","k":"{strong}","use":"enc"}}"#), "is for encryption"),
-        (format!(r#"{{"kty":"oct","k":"{strong}","key_ops":["sign"]}}"#), "is not for verifying"),
-        (format!(r#"{{"kty":"oct","k":"{strong}","alg":"none"}}"#), "algorithm that is not known"),
-        (format!(r#"{{"kty":"oct","k":"{strong}","alg":"HS512"}}"#), "wrong kind or size"),
-        (format!(r#"{{"kty":"oct","k":"{strong}","alg":"RS256"}}"#), "wrong kind or size"),
-        (format!(r#"{{"kty":"oct","k":"{strong}=="}}"#), "not base64url"),
-        (r#"{"kty":"oct","k":"c2hvcnQ"}"#.to_owned(), "is too short"),
-        (r#"{"kty":"oct","k":""}"#.to_owned(), "is too short"),
-        (format!(r#"{{"kty":"OKP","crv":"X25519","x":"{x}"}}"#), "is on a curve other"),
-        (format!(r#"{{"kty":"EC","crv":"P-521","x":"{x}","y":"{x}"}}"#), "is on a curve other"),
-        (format!(r#"{{"kty":"EC","crv":"P-384","x":"{x}","y":"{x}"}}"#), "of the wrong length"),
-        (format!(r#"{{"kty":"OKP","crv":"Ed25519","x":"{x}","d":"{x}"}}"#), "holds a private key"),
-        (r#"{"kty":"AKP"}"#.to_owned(), "is of a kind that is not known"),
-        ("7".to_owned(), "is no object"),
-    ] {
-        let said = said(&format!(r#"{{"keys":[{key}]}}"#));
-        assert!(said.contains(words), "{key}: {said}");
-        assert!(!said.contains(&strong), "{said}");
-    }
-    // What is not of use is passed over beside a key that is.
-    let beside = format!(r#"{{"keys":[{{"kty":"AKP"}},{{"kty":"oct","k":"{strong}"}}]}}"#);
-    let policy = load(JWT, &beside).unwrap();
-    assert!(read(&policy, &token(r#"{"alg":"HS256"}"#, r#"{"sub":"a"}"#, hs(&[3; 32]))).is_some());
-    assert!(!format!("{policy:?}").contains("3, 3"), "the secret is not shown");
-    let many = vec![r#"{"kty":"AKP"}"#; 101].join(",");
-    assert!(said(&format!(r#"{{"keys":[{many}]}}"#)).contains("over 100 keys"));
 }

@@ -15,10 +15,11 @@ const LAST: usize = 4;
 /// region's, so that a new range does not go without a country.
 pub(in crate::key) fn country(number: &str) -> &'static str {
     let Some((countries, national)) = split(number) else { return NO_COUNTRY };
-    let main = || countries.iter().find(|country| country.is_main_country_for_code()).or(countries.first());
+    let main = countries.iter().find(|country| country.is_main_country_for_code()).or(countries.first());
     let found = match countries.as_slice() {
         [only] => Some(only),
-        several => several.iter().find(|country| has(country, national)).or_else(main),
+        // The main region first: freephone numbers and the like are many regions' at once.
+        several => main.into_iter().chain(several).find(|country| has(country, national)).or(main),
     };
     found.map_or(NO_COUNTRY, |country| country.id())
 }
