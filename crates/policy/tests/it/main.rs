@@ -3,6 +3,7 @@
 
 mod acceptance;
 mod accepted;
+mod around;
 mod diff;
 mod docs;
 mod properties;
