@@ -133,6 +133,12 @@ pub(super) async fn post(State(api): State<Api>, request: Request) -> Result<Res
     responses(
         (status = 200, description = "What is behind the verdict, whatever it is.", body = WhyView<'_>),
         (
+            status = 414,
+            description = "The query is too long; send a POST.",
+            body = Problem,
+            content_type = "application/problem+json"
+        ),
+        (
             status = 422,
             description = "A parameter cannot be used; `member` names it and `detail` says what to do.",
             body = Problem,

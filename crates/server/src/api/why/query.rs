@@ -8,10 +8,10 @@ use super::super::fields::{Members, OneOrMore};
 use super::super::names::KeyNames;
 use crate::problem::Problem;
 
-/// The most characters of a parameter: an address has to stay one that servers take.
-const MAX_TEXT: usize = 2_048;
+/// The most characters of a parameter: all of them together have to fit into a request's target.
+const MAX_TEXT: usize = 256;
 /// The most `header` parameters.
-const MAX_HEADERS: usize = 16;
+const MAX_HEADERS: usize = 8;
 
 /// Reads the parameters of a query.
 ///
@@ -90,30 +90,21 @@ pub(in super::super) fn describe(document: &mut Value, keys: &KeyNames) {
     let Some(operation) = document.pointer_mut("/paths/~1v1~1why/get").and_then(Value::as_object_mut) else {
         return;
     };
-    let text = |pattern: &str, least: usize| json!({ "type": "string", "minLength": least, "maxLength": MAX_TEXT, "pattern": pattern });
-    let address = json!({
+    let text = |pattern: &str, least: usize, most: usize| json!({ "type": "string", "minLength": least, "maxLength": most, "pattern": pattern });
+    let method = text("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", 1, 64);
+    let path = text("^/[!\"$-;=@-_a-~]*$", 1, MAX_TEXT);
+    let host = text("^[!-~]+$", 1, MAX_TEXT);
+    let client = json!({
         "anyOf": [{ "type": "string", "format": "ipv4" }, { "type": "string", "format": "ipv6" }]
     });
-    let field = "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}:[^\\u0000-\\u0008\\u000a-\\u001f\\u007f]*$";
-    let fields = json!({ "type": "array", "items": text(field, 2), "maxItems": MAX_HEADERS });
-    let mut method = text("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", 1);
-    if let Some(method) = method.as_object_mut() {
-        method.insert("maxLength".to_owned(), json!(64));
-    }
-    let mut host = text("^[!-~]+$", 1);
-    if let Some(host) = host.as_object_mut() {
-        host.insert("maxLength".to_owned(), json!(262));
-    }
+    let field = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\\u0000-\\u0008\\u000a-\\u001f\\u007f]*$";
+    let fields = json!({ "type": "array", "items": text(field, 2, MAX_TEXT), "maxItems": MAX_HEADERS });
     let mut parameters = vec![
         parameter("method", "The method; `GET` unless said.", method),
-        parameter(
-            "path",
-            "The path as it was sent, still percent-encoded; `/` unless said.",
-            text("^/[!\"$-;=@-_a-~]*$", 1),
-        ),
-        parameter("query", "The query as it was sent.", text("^[!$-;=?-~]*$", 0)),
+        parameter("path", "The path as it was sent, still percent-encoded; `/` unless said.", path),
+        parameter("query", "The query as it was sent.", text("^[!$-;=?-~]*$", 0, MAX_TEXT)),
         parameter("host", "The host the request is for; the `host` header unless said.", host),
-        parameter("client", "The address of the connection's other end.", address),
+        parameter("client", "The address of the connection's other end.", client),
         parameter("header", "A header field, `name:value`; may be repeated.", fields),
     ];
     for name in keys.iter() {

@@ -76,7 +76,7 @@ async fn the_description_names_the_policys_keys_and_every_status() {
         statuses("/v1/refund", "post"),
         BTreeSet::from(["200", "400", "404", "408", "413", "415", "422", "503"].map(str::to_owned))
     );
-    assert_eq!(statuses("/v1/why", "get"), BTreeSet::from(["200", "422"].map(str::to_owned)));
+    assert_eq!(statuses("/v1/why", "get"), BTreeSet::from(["200", "414", "422"].map(str::to_owned)));
     assert_eq!(statuses("/v1/why", "post"), statuses("/v1/check", "post"));
     let parameters = document["paths"]["/v1/why"]["get"]["parameters"].as_array().unwrap();
     assert!(parameters.iter().any(|parameter| parameter["name"] == "key.account"));
