@@ -15,7 +15,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tidegate_policy::{Class, ClientSees, OnMissingKey, OnStoreFailure, Policy, Reading, Request, Surroundings, parse};
+use tidegate_policy::{
+    Class, ClientSees, OnMissingKey, OnStoreFailure, Policy, Reading, Request, Surroundings, parse,
+};
 
 #[path = "../../../algorithms/examples/bounds.rs"]
 #[allow(dead_code, reason = "the example's main prints what is compared here")]
@@ -121,7 +123,8 @@ fn limit(mut text: String) -> String {
     complete(&mut text, &["name"], "name: all\n");
     complete(&mut text, &["says"], "says: In words.\n");
     complete(&mut text, &["key"], "key: global\n");
-    let algorithms = ["fixed_window", "sliding_log", "sliding_counter", "token_bucket", "leaky_bucket"];
+    let algorithms =
+        ["fixed_window", "sliding_log", "sliding_counter", "token_bucket", "leaky_bucket", "lockout"];
     complete(&mut text, &algorithms, ALGORITHM);
     rule(format!("limits:\n{}", item(&text, 4)))
 }
@@ -192,6 +195,7 @@ store: { zzzzzzzzz: 1, memory: { zzzzzzzzz: 1 } }
 trusted_proxies: { zzzzzzzzz: 1 }
 paths: { zzzzzzzzz: 1 }
 codes: { c: { zzzzzzzzz: 1 } }
+costs: { c: { zzzzzzzzz: 1 } }
 keys:
   a: { zzzzzzzzz: 1, json: /a, normalize: [{ zzzzzzzzz: 1 }] }
   b: { client_ip: { zzzzzzzzz: 1 } }
@@ -209,6 +213,9 @@ rules:
       - { sliding_counter: { zzzzzzzzz: 1 } }
       - { token_bucket: { zzzzzzzzz: 1 } }
       - { leaky_bucket: { zzzzzzzzz: 1 } }
+      - { lockout: { zzzzzzzzz: 1 } }
+      - { plan: { zzzzzzzzz: 1 }, plans: { free: { zzzzzzzzz: 1 } }, overrides: [{ zzzzzzzzz: 1 }] }
+      - { count: { zzzzzzzzz: 1, success: { zzzzzzzzz: 1, header: { zzzzzzzzz: 1 } } } }
 ";
 
 /// Guards the reference against leaving out a field that the parser knows.
