@@ -255,6 +255,27 @@ fn a_token_does_not_choose_how_it_is_verified() {
     assert_eq!(read(&load(JWT, &only).unwrap(), &signed), None);
 }
 
+/// Guards every letter of a token: none can be changed, dropped or doubled.
+#[test]
+fn a_token_is_good_as_it_was_signed_only() {
+    let policy = load(JWT, KEYS).unwrap();
+    let token = TOKENS
+        .lines()
+        .find(|line| line.contains(&URL_SAFE_NO_PAD.encode(r#"{"alg": "EdDSA"#)[..18]))
+        .unwrap();
+    assert!(read(&policy, token).is_some());
+    for at in 0..token.len() {
+        let (before, letter, after) = (&token[..at], &token[at..=at], &token[at + 1..]);
+        for other in ["A", "B", "-", "_", ".", "=", "+", "/", " ", "%", "", &letter.repeat(2)] {
+            let changed = format!("{before}{other}{after}");
+            // A space at an end is none of the token.
+            if changed.trim_matches(' ') != token {
+                assert_eq!(read(&policy, &changed), None, "{other:?} at {at}");
+            }
+        }
+    }
+}
+
 /// Guards the times of a token, which are held against the request's own instant, and not known without one.
 #[test]
 fn a_token_holds_in_its_time_only() {

@@ -8,7 +8,7 @@ fn a_set_without_a_key_of_use_is_refused() {
     let strong = URL_SAFE_NO_PAD.encode([3; 32]);
     let weak_rsa = URL_SAFE_NO_PAD.encode([0xff; 128]);
     let x = URL_SAFE_NO_PAD.encode([1; 32]);
-    let said = |file: &str| KeySet::read("keys.json", file.as_bytes()).err().expect("it is refused").why;
+    let said = |file: &str| KeySet::read("keys.json", file.as_bytes()).expect_err("it is refused").why;
     for (file, words) in [
         (String::new(), "cannot be read as JSON"),
         ("-----BEGIN PUBLIC KEY-----\n".to_owned(), "is a PEM file"),
