@@ -135,6 +135,11 @@ fn read_fallback(node: &Node, context: &Context<'_>, report: &mut Report) -> Opt
     let mut fields = Fields::open(node, FALLBACK, report)?;
     let class = class(&mut fields, report);
     let placed = body(&mut fields, Head { name: FALLBACK, class }, context, report);
+    // Whoever lacks every key comes here as well, and would be refused for that.
+    if let Some(entry) = fields.entry("refuse") {
+        let remedy = "write limits, or a rule with `match` and `refuse`";
+        report.add(entry.place, "the fallback limits what is left, and cannot refuse it", remedy);
+    }
     for key in ["match", "name"] {
         if let Some(entry) = fields.entry(key) {
             report.add(

@@ -5,6 +5,7 @@ mod acceptance;
 mod by_code;
 mod by_policy;
 mod failure;
+mod files;
 mod reload;
 mod settling;
 mod warnings;
