@@ -4,7 +4,7 @@
 //! service. Then what is in force is replaced, each part by one store of a pointer. What a listener has taken over when
 //! it was bound cannot be replaced, and a policy that asks for that is refused whole.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use tidegate::files::{LoadError, Loaded, Source};
 use tidegate::{Limiter, Reloaded};
-use tidegate_policy::Policy;
+use tidegate_policy::{Diff, LimitDiff, Policy};
 
 use crate::api::{Token, TokenError, TokenInForce};
 use crate::gateway::{Gateway, Prepared};
@@ -78,15 +78,16 @@ struct Ready {
 }
 
 impl InForce {
-    /// Puts a policy into force.
-    pub(crate) fn replace(&self, policy: Policy) -> Result<Reloaded, ReloadError> {
+    /// Puts a policy into force, and returns what that changes, for people as well.
+    pub(crate) fn replace(&self, policy: Policy) -> Result<(Reloaded, Vec<String>), ReloadError> {
         let before = self.limiter.policy();
-        let restart = before.map(|before| needs_restart(&before, &policy)).unwrap_or_default();
+        let restart = before.as_ref().map(|before| needs_restart(before, &policy)).unwrap_or_default();
         if !restart.is_empty() {
             return Err(ReloadError::Restart(restart));
         }
         let ready = self.prepare(&policy)?;
         let networks = policy.trusted.networks().to_vec();
+        let words = before.map(|before| in_words(&Diff::between(&before, &policy))).unwrap_or_default();
         let reloaded = self.limiter.reload(policy)?;
         // Nothing below can fail.
         self.balancers.replace(networks);
@@ -98,7 +99,7 @@ impl InForce {
         }
         self.api_token.replace(ready.api_token);
         self.admin_token.replace(ready.admin_token);
-        Ok(reloaded)
+        Ok((reloaded, words))
     }
 
     fn prepare(&self, policy: &Policy) -> Result<Ready, ReloadError> {
@@ -152,6 +153,26 @@ fn needs_restart(before: &Policy, after: &Policy) -> Vec<&'static str> {
         note(field, before.zip(after).is_some_and(|(before, after)| before != after));
     }
     changed
+}
+
+/// The most changes that a reload tells one by one.
+const MOST_CHANGES: usize = 20;
+
+/// Says what becomes of each limit: `verify/per-account: looser, counts kept; in any 1m: 10 -> 20`.
+fn in_words(diff: &Diff) -> Vec<String> {
+    let line = |limit: &LimitDiff| {
+        // Whose terms they are is left out: that may be a client's key.
+        let mut line = format!("{}: {}, {}", limit.name, limit.strictness.word(), limit.fate.words());
+        for change in &limit.changes {
+            let _ = write!(line, "; {change}");
+        }
+        line
+    };
+    let mut lines: Vec<_> = diff.limits.iter().take(MOST_CHANGES).map(line).collect();
+    if let Some(more @ 1..) = diff.limits.len().checked_sub(MOST_CHANGES) {
+        lines.push(format!("{more} more; `tidegate diff` tells them all"));
+    }
+    lines
 }
 
 /// Returns the files that a policy names and that its reader did not open.
@@ -242,13 +263,13 @@ fn shortened(text: &str) -> String {
 impl Version {
     fn of(sources: &[Source]) -> Self {
         let mut all = Sha256::new();
-        sources.iter().for_each(|source| all.update(source.digest));
+        for source in sources {
+            all.update(source.digest);
+        }
         let digest: [u8; 32] = all.finalize().into();
-        let hash = if sources.is_empty() {
-            String::new()
-        } else {
-            digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
-        };
+        let [a, b, c, d, e, f, g, h, ..] = digest;
+        let hash = u64::from_be_bytes([a, b, c, d, e, f, g, h]);
+        let hash = if sources.is_empty() { String::new() } else { format!("{hash:016x}") };
         Self { hash, loaded: SystemTime::now() }
     }
 }

@@ -59,13 +59,14 @@ impl Alerts {
         read(&self.raised)
     }
 
-    /// Looks at a decision for a key, and tells when the limit's use has risen to the line.
+    /// Looks at a decision for a key, and tells when the limit's use has risen to the line. `identity` names the key to
+    /// those who may know it.
     pub(crate) fn look_at(
         &self,
         observer: &Observer,
         (decided, at_percent): (&LimitDecision, u8),
-        key: &[u8],
-        now: Timestamp,
+        (key, now): (&[u8], Timestamp),
+        identity: impl FnOnce() -> Option<String>,
     ) {
         let (limit, remaining) = (decided.decision.limit, decided.decision.remaining);
         let used = limit.saturating_sub(remaining);
@@ -83,6 +84,7 @@ impl Alerts {
             let percent = u64::from(used) * 100 / u64::from(limit.max(1));
             tracing::warn!(
                 limit = name,
+                key = identity(),
                 used,
                 of = limit,
                 "the use of this limit has risen to {percent} %, and its alert is at {at_percent} %"

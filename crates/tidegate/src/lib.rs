@@ -32,6 +32,7 @@ mod explain;
 pub mod files;
 mod limit;
 mod limiter;
+#[cfg_attr(not(feature = "policy"), allow(dead_code, reason = "rules and missing keys are a policy's"))]
 mod observe;
 mod plan;
 #[cfg(feature = "policy")]

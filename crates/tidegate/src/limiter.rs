@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+#[cfg(feature = "policy")]
+use std::sync::Mutex;
 
 use arc_swap::ArcSwap;
 use smallvec::SmallVec;
@@ -48,6 +50,7 @@ pub(crate) struct Lasting {
     /// The store, when it is this limiter's own.
     pub(crate) memory: Option<Arc<MemoryStore>>,
     /// Held while the limits are replaced, so that two who do it at once follow each other.
+    #[cfg(feature = "policy")]
     pub(crate) reloading: Mutex<()>,
 }
 
@@ -60,6 +63,9 @@ pub(crate) struct Registered {
     /// The counters of each of the terms.
     pub(crate) terms: SmallVec<[Arc<TermsTally>; 1]>,
     pub(crate) alert_at: Option<u8>,
+    /// The name by which the store keeps its counts.
+    #[cfg(feature = "policy")]
+    pub(crate) storage_name: String,
 }
 
 /// A limit to be registered.
@@ -79,7 +85,15 @@ impl Built {
         let terms = self.variants.iter().map(|(_, plan)| tally.terms(plan.as_ref())).collect();
         let variants = self.variants.into_iter().map(|(limit, _)| limit).collect();
         let id = store.limit(&self.storage_name);
-        Some(Registered { id, variants, tally, terms, alert_at: self.alert_at })
+        Some(Registered {
+            id,
+            variants,
+            tally,
+            terms,
+            alert_at: self.alert_at,
+            #[cfg(feature = "policy")]
+            storage_name: self.storage_name,
+        })
     }
 }
 
@@ -326,6 +340,19 @@ impl Inner {
         self.by_name.contains_key(name)
     }
 
+    /// Returns the name by which a limit's key may be known outside, if the policy has a secret for that.
+    #[cfg(feature = "policy")]
+    pub(crate) fn identity(&self, limit: &Registered, key: &[u8]) -> Option<String> {
+        let identities = self.policy.as_ref()?.policy.identities.as_ref()?;
+        Some(identities.identity(&limit.storage_name, key))
+    }
+
+    /// Returns no name: without a policy there is no secret to make it of.
+    #[cfg(not(feature = "policy"))]
+    pub(crate) fn identity(&self, _: &Registered, _: &[u8]) -> Option<String> {
+        None
+    }
+
     /// Asks the store for a plan's decisions and combines them.
     pub(crate) async fn run(&self, plan: &Plan, options: CheckOptions) -> Verdict {
         let mut verdict = self.ask(plan, options).await;
@@ -333,7 +360,7 @@ impl Inner {
         verdict.skipped.extend(skipped.filter_map(|registered| registered.variants.first()).cloned());
         // Whoever only looks is no request.
         if !options.peek {
-            self.lasting.observer.decisions(plan, &self.limits, &verdict);
+            self.lasting.observer.decisions(plan, self, &verdict);
             self.lasting.observer.request(&verdict.ruling);
         }
         verdict

@@ -12,7 +12,7 @@ use tidegate_algorithms::Answer;
 
 use crate::alert::Alerts;
 use crate::limit::Limit;
-use crate::limiter::{Limiter, Registered};
+use crate::limiter::{Inner, Limiter, Registered};
 use crate::plan::Plan;
 use crate::verdict::{LimitDecision, Ruling, Verdict};
 
@@ -187,18 +187,19 @@ impl Observer {
     }
 
     /// Counts the decisions of a verdict, and raises the alerts they give rise to.
-    pub(crate) fn decisions(&self, plan: &Plan, limits: &[Registered], verdict: &Verdict) {
+    pub(crate) fn decisions(&self, plan: &Plan, inner: &Inner, verdict: &Verdict) {
         for ((asked, key), decided) in plan.asked().zip(&verdict.decisions) {
-            let Some(registered) = limits.get(asked.limit) else { continue };
+            let Some(registered) = inner.limits.get(asked.limit) else { continue };
             if let Some(terms) = registered.terms.get(asked.variant) {
                 terms.count(decided);
             }
             if let (Some(at_percent), Some(now)) = (registered.alert_at, verdict.at) {
-                registered.tally.alerts.look_at(self, (decided, at_percent), key, now);
+                let identity = || inner.identity(registered, key);
+                registered.tally.alerts.look_at(self, (decided, at_percent), (key, now), identity);
             }
         }
         for index in plan.skipped() {
-            limits.get(*index).map(|registered| add(&registered.tally.skipped));
+            inner.limits.get(*index).map(|registered| add(&registered.tally.skipped));
         }
     }
 }

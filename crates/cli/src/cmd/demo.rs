@@ -53,7 +53,7 @@ async fn demo(mut policy: Policy, listen: Option<SocketAddr>) -> Result<Exit, Fa
         // An error is the sender's end, and that is the end as well.
         let _ = stopped.await;
     }));
-    let exit = lifetime::serve(app, signals, false).await;
+    let exit = Box::pin(lifetime::serve(app, signals, false)).await;
     // The example goes last: requests that drain at the gateway are still answered by it.
     if exit == Exit::Fine {
         let _ = stop.send(());

@@ -36,7 +36,7 @@ async fn serve(args: &ServeArgs, mut loaded: Loaded) -> Result<Exit, Failure> {
     let addresses = app.addresses().map_err(|error| Failure::failed(format!("cannot listen: {error}")))?;
     lifetime::announce(&args.policy.name(), &policy, &addresses);
     let watches = !args.no_watch && args.policy.can_be_read_again();
-    Ok(lifetime::serve(app, signals, watches).await)
+    Ok(Box::pin(lifetime::serve(app, signals, watches)).await)
 }
 
 /// Returns what reads the policy anew, unless what it came from has been used up.

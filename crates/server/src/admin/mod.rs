@@ -41,13 +41,13 @@ async fn metrics(State(reloader): State<Reloader>) -> Response {
 
 async fn reload(State(reloader): State<Reloader>) -> Response {
     match reloader.reload().await {
-        Ok(reloaded) => {
+        Ok(done) => {
             let body = json!({
                 "version": reloader.status().version().hash,
-                "added": reloaded.added,
-                "changed": reloaded.changed,
-                "dropped": reloaded.dropped,
-                "kept": reloaded.kept,
+                "added": done.added,
+                "changed": done.changed,
+                "dropped": done.dropped,
+                "kept": done.kept,
             });
             ([(CACHE_CONTROL, "no-store")], Json(body)).into_response()
         }

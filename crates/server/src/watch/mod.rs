@@ -50,7 +50,9 @@ impl Watched {
 fn look_at(policy: &Policy, sources: &[Source]) -> Look {
     let paths = sources.iter().map(|source| source.path.clone()).chain(named_files(policy));
     let mut look = Look::at(paths);
-    sources.iter().for_each(|source| look.note(&source.path, source.digest));
+    for source in sources {
+        look.note(&source.path, source.digest);
+    }
     look
 }
 
@@ -158,19 +160,22 @@ impl Reloader {
         })
         .await;
         match &done {
-            Ok(reloaded) => {
+            Ok((reloaded, words)) => {
                 *watched = Watched { kept: look, ..Watched::default() };
-                self.tell(reloaded, &sources);
+                self.tell((reloaded, words), &sources);
             }
             Err(_) => watched.more.extend(look.paths().cloned()),
         }
-        done
+        done.map(|(reloaded, _)| reloaded)
     }
 
-    fn tell(&self, reloaded: &Reloaded, sources: &[Source]) {
+    fn tell(&self, (reloaded, words): (&Reloaded, &[String]), sources: &[Source]) {
         let Shared { status, .. } = &*self.shared;
         status.apply(sources);
         let version = status.version().hash;
+        for change in words {
+            tracing::info!(version, "the policy changes {change}");
+        }
         tracing::info!(version, "the policy was reloaded: {reloaded}");
     }
 }

@@ -48,7 +48,7 @@ async fn a_snapshot_stays_what_it_was() {
     let before = limiter.snapshot();
     let reloaded = limiter.reload(policy(&format!("{}{}", log("b", 1), log("c", 1)))).unwrap();
     assert_eq!((reloaded.added.len(), reloaded.dropped), (2, vec!["r/a".to_owned()]));
-    assert_eq!(before.limits().map(|limit| limit.name()).collect::<Vec<_>>(), ["r/a"]);
+    assert_eq!(before.limits().map(tidegate::Limit::name).collect::<Vec<_>>(), ["r/a"]);
     let options = tidegate::CheckOptions { at: Some(after_ms(0)), ..Default::default() };
     let verdict = before.check_with(&Ask::get("/").as_seen(), None, options).await;
     assert_eq!(verdict.deciding().unwrap().decision.remaining, 4);
@@ -66,7 +66,7 @@ async fn another_store_is_refused_and_nothing_is_changed() {
     let error = limiter.reload(other).unwrap_err();
     assert!(matches!(error, ReloadError::Store), "{error}");
     assert!(error.to_string().contains("needs a restart; nothing was changed"), "{error}");
-    assert_eq!(limiter.snapshot().limits().map(|limit| limit.name()).collect::<Vec<_>>(), ["r/a"]);
+    assert_eq!(limiter.snapshot().limits().map(tidegate::Limit::name).collect::<Vec<_>>(), ["r/a"]);
 }
 
 /// Guards counters against a reload: a rate that a monitor works out would fall to nothing each time.

@@ -151,3 +151,61 @@ async fn a_limit_most_of_whose_requests_lack_the_key_is_told_once_with_the_share
     let (lines, _) = warned_after(TWO_RULES, &[(with(), 1_000), (without(), 1_000)]).await;
     assert!(lines.is_empty(), "half is not most: {lines:?}");
 }
+
+const SPEND: &str = "
+keys: { api_key: { header: x-api-key } }
+rules:
+  - name: spend
+    class: api
+    match: { path: /** }
+    limits:
+      - name: daily
+        says: Up to ten in any 24 hours, per API key.
+        key: api_key
+        alert_at: 80%
+        sliding_log: { limit: 10, window: 24h }
+";
+
+/// Guards the alert on what is used up: the first key that rises is told, and so is the second, each once.
+#[tokio::test]
+async fn a_limit_nearly_used_up_raises_an_alert_for_each_key() {
+    let ask = |key: &str| Ask::get("/").header("x-api-key", key);
+    let (lines, limiter) = warned_after(SPEND, &[(ask("a"), 7), (ask("b"), 7)]).await;
+    assert!(lines.is_empty(), "{lines:?}");
+    assert_eq!(limiter.observe().limits[0].alerts, Some(0));
+    let (lines, limiter) = warned_after(SPEND, &[(ask("a"), 20), (ask("b"), 8), (ask("c"), 1)]).await;
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert!(lines[0].contains("spend/daily") && lines[0].contains("80 %"), "{lines:?}");
+    assert_eq!(limiter.observe().limits[0].alerts, Some(2));
+}
+
+/// Guards against a plan that is misspelt where it is given: everybody would silently be held to the default.
+#[tokio::test]
+async fn a_plan_that_a_limit_does_not_have_is_told_once() {
+    let policy = "
+trusted_proxies: [192.0.2.7]
+rules:
+  - name: api
+    class: api
+    match: { path: /** }
+    limits:
+      - name: l
+        key: client_ip
+        plan: { header: x-plan, from: trusted_proxies, default: free }
+        plans:
+          free: { says: Ten a minute per client., sliding_counter: { limit: 10, window: 1m } }
+          gold: { says: 20 a minute per client., sliding_counter: { limit: 20, window: 1m } }
+";
+    let ask = |plan: &str| Ask::get("/").header("x-forwarded-for", "203.0.113.5").header("x-plan", plan);
+    let (lines, limiter) = warned_after(policy, &[(ask("gold"), 2), (ask("golden"), 3)]).await;
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(
+        lines[0].contains("api/l") && lines[0].contains("plan that this limit does not have"),
+        "{lines:?}"
+    );
+    let observed = limiter.observe();
+    assert!(observed.warnings.contains(&("unknown_plan", 3)), "{observed:?}");
+    let terms = &observed.limits[0].terms;
+    let counts: Vec<_> = terms.iter().map(|terms| (terms.plan.as_deref().unwrap(), terms.admitted)).collect();
+    assert_eq!(counts, [("free", 3), ("gold", 2)]);
+}
