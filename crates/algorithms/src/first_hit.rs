@@ -45,3 +45,6 @@ pub(crate) fn give_back(held: Window, hit: Hit, window: u64, now: u64) -> Option
         rest => Some(Window { count, early: rest.min(count), ..held }),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -304,3 +304,69 @@ fn a_refund_at_the_epoch_may_be_short_by_less_than_a_unit() {
         assert_eq!(peek(&quota, world.state.as_ref(), Ask::ONE, world.now).reset_after, full);
     }
 }
+
+/// Were the end put off by every refund, a key on which right codes overlap without a break would never forget a
+/// wrong one, and refuse in the end.
+#[test]
+fn wrong_codes_are_forgotten_while_right_ones_overlap_without_a_break() {
+    let minute = Span::from_secs(60);
+    for quota in [
+        Quota::fixed_window(1_000, minute, Anchor::FirstHit).unwrap(),
+        Quota::lockout(1_000, minute, Span::from_secs(1_800)).unwrap(),
+    ] {
+        let mut world = World::new(quota, 1_700_000_000_000_000);
+        let mut under_way = std::collections::VecDeque::new();
+        for tenth in 0..12_000_u32 {
+            world.now = world.now.saturating_add(Span::from_millis(100));
+            let receipt = world.ask(Ask::ONE).receipt.unwrap();
+            // One in thirty seconds is wrong; the others are given back after a second.
+            if tenth % 300 != 17 {
+                under_way.push_back((tenth + 10, receipt));
+            }
+            while under_way.front().is_some_and(|(done, _)| *done <= tenth) {
+                give_back(&mut world, &under_way.pop_front().unwrap().1);
+            }
+            let left = remaining(&world, world.now);
+            assert!(left >= 1_000 - 10 - 3, "{left} left after {tenth} tenths of a second");
+        }
+    }
+}
+
+#[test]
+fn a_receipt_made_of_its_parts_is_the_same() {
+    for quota in [
+        Quota::fixed_window(5, Span::from_secs(10), Anchor::Clock).unwrap(),
+        Quota::fixed_window(5, Span::from_secs(10), Anchor::FirstHit).unwrap(),
+        Quota::leaky_bucket(tidegate_algorithms::Rate::new(7, Span::from_secs(60)).unwrap(), 3).unwrap(),
+        Quota::lockout(5, Span::from_secs(10), Span::from_secs(60)).unwrap(),
+    ] {
+        let mut world = World::new(quota, 1_700_000_000_000_000);
+        world.ask(Ask::ONE);
+        let receipt = world.ask(Ask::units(2)).receipt.unwrap();
+        let copy = Receipt::from_parts(receipt.charged_at(), receipt.units(), receipt.place());
+        assert_eq!(copy, receipt);
+        give_back(&mut world, &copy);
+        assert_eq!(remaining(&world, world.now), quota.nominal() - 1);
+    }
+}
+
+/// A receipt of another anchor or algorithm is no receipt of this window, however its numbers look.
+#[test]
+fn a_receipt_of_another_kind_of_window_gives_nothing() {
+    let ten = Span::from_secs(10);
+    let quotas = [
+        Quota::fixed_window(5, ten, Anchor::Clock).unwrap(),
+        Quota::fixed_window(5, ten, Anchor::FirstHit).unwrap(),
+        Quota::lockout(5, ten, ten).unwrap(),
+    ];
+    let charged = quotas.map(|quota| {
+        let mut world = World::new(quota, 1_700_000_000_000_000);
+        let receipt = world.ask(Ask::units(2)).receipt.unwrap();
+        (world, receipt)
+    });
+    for (n, (world, _)) in charged.iter().enumerate() {
+        for (_, (_, foreign)) in charged.iter().enumerate().filter(|(other, _)| *other != n) {
+            assert_eq!(refund(&world.quota, world.state.as_ref(), foreign, world.now), Change::Keep);
+        }
+    }
+}
