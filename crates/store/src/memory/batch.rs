@@ -223,7 +223,12 @@ impl<'a, 'l> Batch<'a, 'l> {
                 continue;
             }
             let mut twins = rest.iter_mut().filter(|twin| twin.has_key(seat.check, seat.home));
-            let Some(twin) = twins.find(|twin| twin.outcome.receipt.is_some()) else { continue };
+            // One that came back to a state it had left has a place.
+            let Some(twin) =
+                twins.find(|twin| matches!(twin.base, Base::New { .. }) && twin.outcome.receipt.is_some())
+            else {
+                continue;
+            };
             (seat.base, twin.base) =
                 (Base::New { seeded, claimed: false }, Base::New { seeded, claimed: true });
             let limit = self.locks.shard(seat.home.shard).and_then(|shard| shard.limit(seat.check.limit));
@@ -259,17 +264,16 @@ fn state<'s>(
 
 /// Adds to `plans` what is held for the quota: the key's own states or, of a newcomer or those who share, what they share.
 fn load(locks: &mut Locks<'_>, newcomer: Newcomer<'_>, (home, base): (Home, Base), plans: &mut Plans) {
-    if let Base::Own { .. } = base {
-        if let Some(limit) = locks.shard(home.shard).and_then(|shard| shard.limit(newcomer.limit)) {
-            limit.load(home.key, newcomer, plans);
-        }
-        return;
-    }
-    let mut scratch = None;
-    if plans.current.is_none()
-        && let Some(state) = state(locks, newcomer, (home, base), &mut scratch)
+    if base != Base::Shared
+        && let Some(limit) = locks.shard(home.shard).and_then(|shard| shard.limit(newcomer.limit))
     {
-        plans.current = Some((state.clone(), *newcomer.quota));
+        limit.load(home.key, newcomer, plans);
+    }
+    let copied = matches!(base, Base::Shared | Base::New { seeded: true, .. });
+    if copied && plans.current.is_none() {
+        let mut scratch = None;
+        let shared = state(locks, newcomer, (home, base), &mut scratch);
+        plans.current = shared.map(|state| (state.clone(), *newcomer.quota));
     }
 }
 
@@ -308,11 +312,9 @@ fn write(
         Base::Own { slot: None } => (false, false),
         Base::New { seeded, claimed } => (seeded, claimed),
     };
-    if limit.rewrite(home.key, newcomer, change) {
-        return;
-    }
+    let written = limit.rewrite(home.key, newcomer, change);
     let Some((states, account)) = limit.of(newcomer.quota).filter(|_| claimed) else { return };
-    if !charged {
+    if written || !charged {
         return states.release_place(account);
     }
     let mut scratch = None;

@@ -9,5 +9,6 @@ mod faulty;
 mod flood;
 mod forgetting;
 mod overflow;
+mod plans;
 mod property;
 mod tools;
