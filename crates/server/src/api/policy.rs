@@ -1,5 +1,8 @@
 //! `GET /v1/policy`: the policy in force, as meant.
 
+mod limits;
+mod quota;
+
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -8,10 +11,10 @@ use serde::Serialize;
 use tidegate::policy_file::{
     self as file, ClientSees, Except, Matcher, Mode, OnMissingKey, OnStoreFailure, Pattern,
 };
-use tidegate::{Anchor, Calendar, Quota, Rate};
 use utoipa::ToSchema;
 
 use super::Api;
+use limits::LimitView;
 
 /// The policy in force: what is limited and how. Addresses, files and secrets are left out.
 #[derive(Debug, Serialize, ToSchema)]
@@ -58,7 +61,20 @@ struct RuleView<'a> {
     on_store_failure: FailureName,
     client_sees: SeesName,
     mode: ModeName,
+    /// What it answers to all it applies to, if it lets nothing through; it has no limits then.
+    #[schema(required, inline = false)]
+    refuse: Option<RefuseView<'a>>,
     limits: Vec<LimitView<'a>>,
+}
+
+/// What a rule answers that lets nothing through.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Refuse)]
+struct RefuseView<'a> {
+    #[schema(minimum = 400, maximum = 599)]
+    status: u16,
+    /// Why, in words for the client.
+    because: &'a str,
 }
 
 /// Conditions that all have to hold; an empty list holds always.
@@ -121,89 +137,6 @@ enum SeesName {
     Nothing,
 }
 
-/// One algorithm with its numbers on one key, in numbers and in words.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Limit)]
-struct LimitView<'a> {
-    /// `rule/limit`.
-    name: &'a str,
-    /// The limit in words.
-    says: &'a str,
-    #[schema(required)]
-    note: Option<&'a str>,
-    /// The names of what is counted on.
-    key: Vec<&'a str>,
-    quota: QuotaView,
-    /// How many units a request takes.
-    #[schema(minimum = 1)]
-    cost: u32,
-    /// What the units are, when they are not requests.
-    #[schema(required)]
-    unit: Option<&'a str>,
-    mode: ModeName,
-}
-
-/// An algorithm with its numbers.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(tag = "algorithm", rename_all = "snake_case")]
-#[schema(as = Quota)]
-enum QuotaView {
-    /// A count that starts afresh with each window.
-    FixedWindow {
-        limit: u32,
-        /// Of the calendar, the longest there is.
-        window_micros: u64,
-        anchor: AnchorName,
-        /// Which windows of the calendar, with that anchor.
-        #[schema(required, inline = false)]
-        calendar: Option<CalendarName>,
-    },
-    /// The exact count over the last window.
-    SlidingLog { limit: u32, window_micros: u64 },
-    /// The weighted estimate of the count over the last window.
-    SlidingCounter { limit: u32, window_micros: u64 },
-    /// Credit that refills continuously up to a capacity.
-    TokenBucket { capacity: u32, refill: RateView },
-    /// A queue that is served at an even rate.
-    LeakyBucket { rate: RateView, queue: u32 },
-    /// A count of attempts within a window, and a lock after the last.
-    Lockout { attempts: u32, within_micros: u64, lock_micros: u64 },
-}
-
-/// Where windows begin.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = Anchor)]
-enum AnchorName {
-    /// At multiples of the window since the epoch.
-    Clock,
-    /// At the first admitted request after the last window.
-    FirstHit,
-    /// With each day, week or month of the calendar, in UTC.
-    Calendar,
-}
-
-/// A kind of window of the calendar, in UTC.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = Calendar)]
-enum CalendarName {
-    /// From midnight to midnight.
-    Day,
-    /// From Monday's midnight to the next.
-    Week,
-    /// From the first of a month to the first of the next.
-    Month,
-}
-
-/// A rate of `units` in `per_micros`, as a reduced fraction.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Rate)]
-struct RateView {
-    units: u32,
-    per_micros: u64,
-}
-
 /// Returns the policy in force.
 #[utoipa::path(
     get,
@@ -237,6 +170,16 @@ impl ModeName {
     }
 }
 
+impl MissingName {
+    fn of(choice: OnMissingKey) -> Self {
+        match choice {
+            OnMissingKey::Refuse => Self::Refuse,
+            OnMissingKey::Skip => Self::Skip,
+            OnMissingKey::Shared => Self::Shared,
+        }
+    }
+}
+
 impl<'a> RuleView<'a> {
     fn of(rule: &'a file::Rule) -> Self {
         Self {
@@ -245,11 +188,7 @@ impl<'a> RuleView<'a> {
             matches: rule.matches.iter().map(MatchView::of).collect(),
             except: rule.except.iter().map(ExceptView::of).collect(),
             guesses: rule.guesses.as_deref(),
-            on_missing_key: match rule.on_missing_key {
-                OnMissingKey::Refuse => MissingName::Refuse,
-                OnMissingKey::Skip => MissingName::Skip,
-                OnMissingKey::Shared => MissingName::Shared,
-            },
+            on_missing_key: MissingName::of(rule.on_missing_key),
             on_store_failure: match rule.on_store_failure {
                 OnStoreFailure::Deny => FailureName::Deny,
                 OnStoreFailure::Allow => FailureName::Allow,
@@ -261,6 +200,10 @@ impl<'a> RuleView<'a> {
                 ClientSees::Nothing => SeesName::Nothing,
             },
             mode: ModeName::of(rule.mode),
+            refuse: rule
+                .refuse
+                .as_ref()
+                .map(|refuse| RefuseView { status: refuse.status.as_u16(), because: &refuse.because }),
             limits: rule.limits.iter().map(LimitView::of).collect(),
         }
     }
@@ -285,67 +228,5 @@ impl<'a> ExceptView<'a> {
             clients: except.clients.iter().map(ToString::to_string).collect(),
             matching: MatchView::of(&except.matcher),
         }
-    }
-}
-
-impl<'a> LimitView<'a> {
-    fn of(limit: &'a file::Limit) -> Self {
-        Self {
-            name: &limit.name,
-            says: &limit.terms.says,
-            note: limit.terms.note.as_deref(),
-            key: limit.key.names().collect(),
-            quota: QuotaView::of(&limit.terms.quota),
-            cost: limit.cost.usual(),
-            unit: limit.unit.as_deref(),
-            mode: ModeName::of(limit.mode),
-        }
-    }
-}
-
-impl QuotaView {
-    fn of(quota: &Quota) -> Self {
-        match quota {
-            Quota::FixedWindow(quota) => {
-                let (anchor, calendar) = AnchorName::of(quota.anchor());
-                let window_micros = quota.window().as_micros();
-                Self::FixedWindow { limit: quota.limit(), window_micros, anchor, calendar }
-            }
-            Quota::SlidingLog(quota) => {
-                Self::SlidingLog { limit: quota.limit(), window_micros: quota.window().as_micros() }
-            }
-            Quota::SlidingCounter(quota) => {
-                Self::SlidingCounter { limit: quota.limit(), window_micros: quota.window().as_micros() }
-            }
-            Quota::TokenBucket(quota) => {
-                Self::TokenBucket { capacity: quota.capacity(), refill: RateView::of(quota.refill()) }
-            }
-            Quota::LeakyBucket(quota) => {
-                Self::LeakyBucket { rate: RateView::of(quota.rate()), queue: quota.queue() }
-            }
-            Quota::Lockout(quota) => Self::Lockout {
-                attempts: quota.attempts(),
-                within_micros: quota.within().as_micros(),
-                lock_micros: quota.lock().as_micros(),
-            },
-        }
-    }
-}
-
-impl AnchorName {
-    fn of(anchor: Anchor) -> (Self, Option<CalendarName>) {
-        match anchor {
-            Anchor::Clock => (Self::Clock, None),
-            Anchor::FirstHit => (Self::FirstHit, None),
-            Anchor::Calendar(Calendar::Day) => (Self::Calendar, Some(CalendarName::Day)),
-            Anchor::Calendar(Calendar::Week) => (Self::Calendar, Some(CalendarName::Week)),
-            Anchor::Calendar(Calendar::Month) => (Self::Calendar, Some(CalendarName::Month)),
-        }
-    }
-}
-
-impl RateView {
-    fn of(rate: Rate) -> Self {
-        Self { units: rate.units(), per_micros: rate.micros() }
     }
 }

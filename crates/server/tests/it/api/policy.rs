@@ -70,7 +70,7 @@ async fn the_policy_in_force_is_told_as_meant() {
     assert_eq!(limit["says"], "Four at once, then one every ten seconds, per caller.");
     assert_eq!(
         (&limit["note"], &limit["key"], &limit["cost"]),
-        (&json!("For people."), &json!(["caller"]), &json!(1))
+        (&json!("For people."), &json!(["caller"]), &json!({ "by": "number", "units": 1 }))
     );
     let quotas: Vec<_> = [0, 1]
         .iter()
@@ -99,4 +99,139 @@ async fn ready_made_keys_go_by_the_alternatives_of_a_first_of() {
     let refused = api.post("/v1/check", json!({ "keys": { "caller": "a" } }).to_string()).await;
     let problem = refused.problem();
     assert!(problem["detail"].as_str().unwrap().contains("api_key, client"), "{problem}");
+}
+
+const EVERY_FORM: &str = r#"
+trusted_proxies: [127.0.0.1/32]
+keys:
+  api_key: { header: x-api-key, called: [key] }
+  account: { json: /account }
+  country: { header: x-country }
+  tier: { header: x-tier }
+costs:
+  cents: { by: country, default: 25, values: { FR: 5, GB: 40 } }
+rules:
+  - name: pay
+    class: api
+    match: { path: /pay }
+    limits:
+      - name: spend
+        was: [outlay]
+        says: Never more than 50,000 cents in any 24 hours, for everyone together.
+        key: global
+        cost: cents
+        unit: cents
+        alert_at: 80%
+        sliding_log: { limit: 50000, window: 24h }
+      - name: pace
+        key: api_key
+        cost: { header: x-cost, from: trusted_proxies, default: 3 }
+        unit: units
+        plan: { by: tier, values: { gold: premium }, default: free }
+        plans:
+          free: { says: "10 units a minute, per key.", sliding_counter: { limit: 10, window: 1m } }
+          premium: { says: "1,000 units a calendar month, per key.", fixed_window: { limit: 1000, anchor: calendar, window: month } }
+        overrides:
+          - value: tide-key-of-contract-81
+            until: 2027-03-31
+            because: contract 81
+            says: Up to 90 units a minute, per key.
+            sliding_counter: { limit: 90, window: 1m }
+      - name: guesses
+        says: Nine failures in 24 hours, then locked for 30 minutes, per account.
+        key: account
+        cost: { items: /codes }
+        count: { failures: true, success: { status: [200, 300-399], header: { name: x-ok } }, on_success: reset }
+        lockout: { attempts: 9, within: 24h, lock: 30m }
+  - name: closed
+    match: { path: /internal/** }
+    refuse: { status: 404, because: There is nothing here. }
+"#;
+
+#[tokio::test]
+async fn costs_plans_overrides_counts_and_refusals_are_told_and_no_key_is() {
+    let api = Served::start(api::router(limiter(EVERY_FORM), None)).await;
+    let answer = api.get("/v1/policy").await;
+    let text = String::from_utf8_lossy(&answer.body).into_owned();
+    assert!(!text.contains("tide-key-of"), "a key's value left the process: {text}");
+    let policy = answer.json();
+    let [spend, pace, guesses] = &policy["rules"][0]["limits"].as_array().unwrap()[..] else {
+        panic!("{text}")
+    };
+    assert_eq!(
+        spend["cost"],
+        json!({ "by": "table", "name": "cents", "key": "country", "default_units": 25, "most_units": 40 })
+    );
+    assert_eq!((&spend["unit"], &spend["alert_at_percent"]), (&json!("cents"), &json!(80)));
+    assert_eq!((&spend["was"], &spend["count"]), (&json!(["pay/outlay"]), &json!({ "counts": "every" })));
+    assert_eq!((&spend["plans"], &spend["overrides"]), (&json!(null), &json!([])));
+    assert_eq!((&pace["cost"]["by"], &pace["cost"]["default_units"]), (&json!("header"), &json!(3)));
+    let plans = &pace["plans"];
+    assert_eq!((&plans["by"], &plans["default"]), (&json!("tier"), &json!("free")));
+    let month = json!({
+        "algorithm": "fixed_window", "limit": 1000, "window_micros": 2_678_400_000_000_u64,
+        "anchor": "calendar", "calendar": "month"
+    });
+    assert_eq!((&plans["list"][1]["name"], &plans["list"][1]["quota"]), (&json!("premium"), &month));
+    let over = &pace["overrides"][0];
+    assert_eq!(over["value"], "sha256:319afb56e0bd9f2756fe2a551a4b53458620c15949d13ab9c574c7736eafad10");
+    assert_eq!(
+        (&over["because"], &over["until_epoch_seconds"]),
+        (&json!("contract 81"), &json!(1_806_537_600)),
+        "the end of the last day"
+    );
+    assert_eq!(guesses["cost"], json!({ "by": "items", "pointer": "/codes" }));
+    assert_eq!(
+        guesses["count"],
+        json!({
+            "counts": "failures",
+            "success": {
+                "statuses": [{ "from": 200, "to": 200 }, { "from": 300, "to": 399 }],
+                "header": { "name": "x-ok", "value": null }
+            },
+            "on_success": "reset"
+        })
+    );
+    let lockout = json!({
+        "algorithm": "lockout", "attempts": 9, "within_micros": 86_400_000_000_u64, "lock_micros": 1_800_000_000
+    });
+    assert_eq!(guesses["quota"], lockout);
+    let closed = &policy["rules"][1];
+    assert_eq!(closed["refuse"], json!({ "status": 404, "because": "There is nothing here." }));
+    assert_eq!((&policy["rules"][0]["refuse"], &closed["limits"]), (&json!(null), &json!([])));
+}
+
+/// Guards against a cost or a plan that the gateway reads and a call to the API cannot say.
+#[tokio::test]
+async fn ready_made_keys_tell_costs_and_plans_too() {
+    let api = Served::start(api::router(limiter(EVERY_FORM), None)).await;
+    let mut plans = Vec::new();
+    for keys in [
+        json!({ "api_key": "k", "country": "GB", "tier": "gold" }),
+        json!({ "api_key": "k", "country": "IS" }),
+        json!({ "api_key": "tide-key-of-contract-81", "tier": "gold" }),
+    ] {
+        let verdict = api.check(json!({ "path": "/pay", "keys": keys })).await;
+        let pace = &verdict["decisions"][1];
+        plans.push((
+            pace["plan"].clone(),
+            pace["capacity"].clone(),
+            verdict["decisions"][0]["remaining"].clone(),
+        ));
+    }
+    let digest = "sha256:319afb56e0bd9f2756fe2a551a4b53458620c15949d13ab9c574c7736eafad10";
+    assert_eq!(
+        plans,
+        [
+            (json!("premium"), json!(1_000), json!(49_960)),
+            (json!("free"), json!(10), json!(49_935)),
+            (json!(digest), json!(90), json!(49_910)),
+        ]
+    );
+    let document = api.get("/openapi.json").await.json();
+    let keys = &document["components"]["schemas"]["CheckRequest"]["properties"]["keys"]["properties"];
+    assert_eq!(
+        keys.as_object().unwrap().keys().collect::<Vec<_>>(),
+        ["account", "api_key", "country", "tier"]
+    );
 }

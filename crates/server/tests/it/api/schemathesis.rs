@@ -35,13 +35,29 @@ const EVERYTHING: &str = r"
         mode: shadow
         count: { failures: true, success: { status: 2xx }, on_success: reset }
         sliding_log: { limit: 9, window: 24h }
+      - name: sold
+        key: client
+        mode: shadow
+        cost: cents
+        unit: cents
+        alert_at: 80%
+        plan: { by: account, values: { gold: premium }, default: free }
+        plans:
+          free: { says: "Up to 1,000 cents a minute, per client.", sliding_counter: { limit: 1000, window: 1m } }
+          premium: { says: "1,000 cents a calendar month, per client.", fixed_window: { limit: 1000, anchor: calendar, window: month } }
+        overrides:
+          - value: 192.0.2.7
+            because: contract 81
+            says: Nine cents in 24 hours, then locked for 30 minutes, per client.
+            lockout: { attempts: 9, within: 24h, lock: 30m }
   - name: closed
     match: { path: /0 }
     refuse: { status: 403, because: Not for the public. }
 ";
 
 fn rules() -> String {
-    format!("headers: [ietf, draft-03]\n{VERIFY}{}", EVERYTHING.trim_start_matches('\n'))
+    let costs = "costs: { cents: { by: account, default: 1, values: { gold: 5 } } }";
+    format!("headers: [ietf, draft-03]\n{costs}\n{VERIFY}{}", EVERYTHING.trim_start_matches('\n'))
 }
 
 const PROGRAM: &str = "TIDEGATE_SCHEMATHESIS";
