@@ -251,3 +251,31 @@ fn a_service_manager_is_told_of_reloads() {
     running.signal(Signal::TERM);
     assert_eq!(running.end().code(), Some(0));
 }
+
+/// Guards the files that a policy refers to: a change of theirs is a change, and a slip in one that is not yet in force is
+/// mended by mending it.
+#[test]
+fn an_included_file_is_watched_also_while_it_is_wrong() {
+    let (folder, upstream) = (Folder::new("included"), Upstream::start());
+    let team = |limit: u32| {
+        format!(
+            "tidegate: 1\nrules:\n  - name: orders\n    class: api\n    match: {{ path: /orders }}\n    limits:\n      - name: all\n        \
+             says: Up to {limit} in any day, for everyone together.\n        key: global\n        sliding_log: {{ limit: {limit}, window: 24h }}\n"
+        )
+    };
+    let file = folder.file("policy.yaml", policy(&upstream, 1));
+    let mut served = Served::start(&file, &[]);
+    folder.file("team.yaml", team(2).replace("orders\n    class", "orders\n    clas"));
+    let including =
+        policy(&upstream, 1).replace("rules:", "include: { shop: team.yaml }\nrules:");
+    fs::write(&file, including).unwrap();
+    let told = served.log("the policy in force stays");
+    assert!(told["message"].as_str().unwrap().contains("team.yaml:"), "{told}");
+    folder.file("team.yaml", team(2));
+    served.log("was reloaded: 1 added (shop/orders/all), 1 as before");
+    folder.file("team.yaml", team(3));
+    served.log("was reloaded: 1 changed (shop/orders/all), 1 as before");
+    fs::remove_file(folder.path("team.yaml")).unwrap();
+    served.log("team.yaml cannot be read any more");
+    assert_eq!(served.reloads(), (2, 2));
+}
