@@ -16,15 +16,18 @@ Examples:
   tidegate demo                                  see limits at work, with nothing to set up
   tidegate demo --print-policy > policy.yaml     begin with the demo's policy
   tidegate check policy.yaml                     find everything that is wrong with a policy
+  tidegate test policy.test.yaml                 hold a policy against requests and what is expected of them
+  tidegate why policy.yaml POST /otp/verify      see which rules apply to a request, and why
   tidegate serve policy.yaml                     enforce it
   tidegate serve policy.yaml --log json          the same, with logs for machines
 
 Exit codes:
   0  all is well; after SIGTERM or SIGINT: every request under way was answered
-  1  check: the policy has problems; serve, demo: a port is taken, say, or requests were cut off
+  1  check: the policy has problems; test: a test failed; serve, demo: a port is taken, say, or requests were cut off
   2  the policy file cannot be read, or serve cannot run by it; wrong arguments
 
-The policy file is described in docs/policy.md and the decision API in docs/api.md, beside the source.";
+The policy file is described in docs/policy.md, test files in docs/testing.md and the decision API in docs/api.md, beside
+the source.";
 
 /// A rate limiter whose limits mean what they say.
 ///

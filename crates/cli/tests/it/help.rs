@@ -9,9 +9,13 @@ fn help_names_each_command_with_an_example_the_exit_codes_and_the_docs() {
     for needle in [
         "\n  serve ",
         "\n  check ",
+        "\n  test ",
+        "\n  why ",
         "\n  demo ",
         "tidegate serve policy.yaml",
         "tidegate check policy.yaml",
+        "tidegate test policy.test.yaml",
+        "tidegate why policy.yaml",
         "tidegate demo",
         "Exit codes:",
         "docs/policy.md",
@@ -24,7 +28,7 @@ fn help_names_each_command_with_an_example_the_exit_codes_and_the_docs() {
 
 #[test]
 fn each_command_explains_itself() {
-    for command in ["serve", "check", "demo"] {
+    for command in ["serve", "check", "test", "why", "demo"] {
         let output = run([command, "--help"]);
         assert!(text(&output.stdout).contains(&format!("Example:\n  tidegate {command} ")), "{output:?}");
     }
@@ -32,7 +36,15 @@ fn each_command_explains_itself() {
 
 #[test]
 fn no_command_and_a_wrong_one_are_usage_errors() {
-    for args in [&[][..], &["sevre"], &["serve"], &["check"], &["demo", "--listen", "127.0.0.1"]] {
+    for args in [
+        &[][..],
+        &["sevre"],
+        &["serve"],
+        &["check"],
+        &["test"],
+        &["why", "clean.yaml"],
+        &["demo", "--listen", "127.0.0.1"],
+    ] {
         let output = run(args);
         assert_eq!(output.status.code(), Some(2), "{args:?}");
         assert!(
@@ -53,7 +65,10 @@ fn completions_and_manual_pages_know_every_command() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let output = run(["completions", shell]);
         let script = text(&output.stdout);
-        assert!(["serve", "check", "demo"].iter().all(|command| script.contains(command)), "{shell}");
+        assert!(
+            ["serve", "check", "test", "why", "demo"].iter().all(|command| script.contains(command)),
+            "{shell}"
+        );
     }
     let whole = run(["man"]);
     assert!(text(&whole.stdout).contains(r"tidegate\-serve(1)"), "{}", text(&whole.stdout));

@@ -9,4 +9,6 @@ mod http;
 mod process;
 mod reload;
 mod serve;
+mod suites;
 mod upstream;
+mod why;

@@ -3,7 +3,7 @@
 use tidegate::policy_file::Place;
 use tidegate::policy_file::suite::{Expect, Expectation, Named};
 use tidegate::why::{LimitWhy, Looked, Why};
-use tidegate::{Limit, LimitDecision, Retry, Ruling, Verdict};
+use tidegate::{Limit, LimitDecision, Retry, Ruling, Span, Verdict};
 
 use http::StatusCode;
 
@@ -86,7 +86,7 @@ fn single(expectation: &Expectation, why: &Why, answer: StatusCode) -> (String, 
             let wanted = wanted.map_or(Retry::Never, Retry::After);
             (retry(Some(wanted)), retry(verdict.retry()))
         }
-        Expectation::Delay(wanted) => (wanted.to_string(), verdict.delay().to_string()),
+        Expectation::Delay(wanted) => (span(*wanted), span(verdict.delay())),
         Expectation::Because(wanted) => (wanted.clone(), because(verdict)),
         Expectation::Matches(wanted) => (names(wanted), listed(why.applying())),
         Expectation::RefusedBy(wanted) => (names(wanted), limits(verdict.violated().map(limit_of).collect())),
@@ -131,10 +131,15 @@ pub(crate) fn status(verdict: &Verdict, answer: StatusCode) -> u16 {
 
 fn retry(retry: Option<Retry>) -> String {
     match retry {
-        Some(Retry::After(span)) => span.to_string(),
+        Some(Retry::After(wait)) => span(wait),
         Some(Retry::Never) => "never".to_owned(),
         None => "no wait: it is not one too many".to_owned(),
     }
+}
+
+/// Writes a span as test files do.
+pub(super) fn span(span: Span) -> String {
+    if span == Span::ZERO { "0s".to_owned() } else { span.to_string() }
 }
 
 fn because(verdict: &Verdict) -> String {

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use tidegate::why::{KeyWhy, Looked, Why};
 
+use super::compare::span;
 use super::run::{Miss, RanCase, RanFile};
 use crate::cmd::why::shown_key;
 use crate::output::Output;
@@ -41,7 +42,7 @@ fn tell(file: &RanFile, miss: &Miss) -> Vec<String> {
     let (nth, of) = miss.request;
     let which = if of > 1 { format!(", request {nth} of {of}") } else { String::new() };
     let when = if miss.after { "after " } else { "" };
-    let (step, at, line) = (miss.step, miss.at, &miss.line);
+    let (step, at, line) = (miss.step, span(miss.at), &miss.line);
     let mut lines =
         vec![format!("    {}:{}: {when}step {step} at {at}{which}: {line}", file.name, miss.place)];
     let width = miss.differences.iter().map(|one| one.field.chars().count()).max().unwrap_or(0);

@@ -24,8 +24,11 @@ pub(super) fn lines(asked: &Asked, why: &Why, styles: &[HeaderStyle]) -> Vec<Str
     lines.push(String::new());
     lines.push(why.verdict.explain());
     let status = StatusCode::from_u16(status(&why.verdict, StatusCode::OK)).unwrap_or_default();
-    let passes = if why.verdict.is_allowed() { "it passes" } else { "the client gets" };
-    lines.push(if why.verdict.is_allowed() { passes.to_owned() } else { format!("{passes} {status}") });
+    lines.push(if why.verdict.is_allowed() {
+        "it passes".to_owned()
+    } else {
+        format!("the client gets {status}")
+    });
     for (name, value) in fields(why, styles) {
         lines.push(format!("  {name}: {value}"));
     }
@@ -87,17 +90,26 @@ fn answer(of: &LimitDecision) -> String {
     let decision = &of.decision;
     let shadow = if of.limit.is_shadow() { " (shadow: it never refuses)" } else { "" };
     let answer = match decision.retry() {
-        None if decision.delay() > Span::ZERO => format!("passes after {}", decision.delay()),
+        None if decision.delay() > Span::ZERO => format!("passes after {}", readable(decision.delay())),
         None => "passes".to_owned(),
-        Some(Retry::After(wait)) => format!("refuses for {wait}"),
+        Some(Retry::After(wait)) => format!("refuses for {}", readable(wait)),
         Some(Retry::Never) => "refuses, however long one waits".to_owned(),
     };
     let whole = match decision.reset_after {
         Span::ZERO => String::new(),
         Span::MAX => ", never whole again".to_owned(),
-        span => format!(", whole again in {span}"),
+        span => format!(", whole again in {}", readable(span)),
     };
     format!("{answer}{shadow}; {} of {} left{whole}", decision.remaining, decision.limit)
+}
+
+/// Writes a span as policy files do where it is whole in milliseconds, else rounded up to them.
+fn readable(span: Span) -> String {
+    let millis = span.as_micros().div_ceil(1_000);
+    match (millis / 1_000, millis % 1_000) {
+        (secs, rest) if secs > 0 && rest > 0 => format!("{secs}.{rest:03}s"),
+        _ => Span::from_millis(millis).to_string(),
+    }
 }
 
 /// Says what was read for a part of a key, and where.
