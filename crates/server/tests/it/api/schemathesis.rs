@@ -43,8 +43,8 @@ const EVERYTHING: &str = r"
         alert_at: 80%
         plan: { by: account, values: { gold: premium }, default: free }
         plans:
-          free: { says: "Up to 1,000 cents a minute, per client.", sliding_counter: { limit: 1000, window: 1m } }
-          premium: { says: "1,000 cents a calendar month, per client.", fixed_window: { limit: 1000, anchor: calendar, window: month } }
+          free: { says: Up to 1000 cents a minute per client., sliding_counter: { limit: 1000, window: 1m } }
+          premium: { says: 1000 cents a calendar month per client., fixed_window: { limit: 1000, anchor: calendar, window: month } }
         overrides:
           - value: 192.0.2.7
             because: contract 81
