@@ -101,8 +101,11 @@ impl Search {
         let Some(not_made) = without(&self.quota, events, charge) else { return };
         let mut given = key.clone();
         given.refund(&self.quota, charge, at);
+        if given.state == key.state {
+            return;
+        }
         for later in at..=at + 3 * self.steps {
-            let most = not_made.remaining(&self.quota, later).max(key.remaining(&self.quota, later));
+            let most = not_made.remaining(&self.quota, later);
             let left = given.remaining(&self.quota, later);
             assert!(
                 left <= most,
