@@ -144,7 +144,9 @@ pub fn a_thousand_charges_at_once_that_are_all_given_back_leave_nothing(harness:
             let charges: Vec<(u32, ChargeReceipt)> =
                 charges.map(|it| (it.outcomes[0].decision.remaining, receipt(&it))).collect();
             if in_any_order {
-                charges.iter().for_each(|(_, receipt)| bench.refund(&give(*receipt), noon()));
+                for (_, receipt) in &charges {
+                    bench.refund(&give(*receipt), noon());
+                }
             }
             charges
         };
@@ -156,7 +158,9 @@ pub fn a_thousand_charges_at_once_that_are_all_given_back_leave_nothing(harness:
         if !in_any_order {
             assert_eq!(bench.left(asked, noon()), 0, "{quota:?}");
             charges.sort_by_key(|(remaining, _)| *remaining);
-            charges.iter().for_each(|(_, receipt)| bench.refund(&give(*receipt), noon()));
+            for (_, receipt) in &charges {
+                bench.refund(&give(*receipt), noon());
+            }
         }
         assert_eq!(bench.left(asked, noon()), 1_000, "{quota:?}");
         assert!(bench.decide(&[asking(1_000, asked)], noon()).admitted, "{quota:?}");

@@ -11,6 +11,7 @@ use tidegate_shards::Held;
 use super::forget::make_room;
 use super::limits::Limits;
 use super::overflow::{Newcomer, Overflow, prolonged};
+use super::plans::Met;
 use super::shard::{LimitStates, Shard};
 use super::states::Entry;
 use crate::check::{ChargeReceipt, Check, CheckOutcome, Decided, KeyDigest, Outcomes};
@@ -98,10 +99,14 @@ impl<'a, 'l> Batch<'a, 'l> {
             shard.open(check.limit, check.quota, &self.limits.account(check.limit)?);
         }
         let limit = shard.limit(check.limit);
-        if let Some(slot) = limit.and_then(|limit| limit.find_live(home.key, newcomer_of(check, self.now))) {
-            // A state that is carried over takes another slot, and others may move.
-            self.moved |= slot.is_none();
-            return Ok(Base::Own { slot });
+        match limit.and_then(|limit| limit.find_live(home.key, newcomer_of(check, self.now))) {
+            Some(Met::Same(slot)) => return Ok(Base::Own { slot: Some(slot) }),
+            Some(Met::Other) => {
+                // A state that is carried over takes another slot, and others may move.
+                self.moved = true;
+                return Ok(Base::Own { slot: None });
+            }
+            None => {}
         }
         Ok(match self.seats.iter().find(|seat| seat.has_key(check, home)).map(|twin| twin.base) {
             Some(Base::New { seeded, .. }) => Base::New { seeded, claimed: false },

@@ -17,6 +17,15 @@ use super::states::{Entry, States};
 use crate::check::{Algorithm, KeyDigest};
 use crate::plans::{Held, Plans, is_worth_keeping, stricter};
 
+/// Which state of a key a check meets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Met {
+    /// One last written under the quota of the check, in this slot.
+    Same(usize),
+    /// One that is carried over, or was left.
+    Other,
+}
+
 impl LimitStates {
     /// Returns the states of the quota's algorithm and the account.
     #[inline]
@@ -26,15 +35,15 @@ impl LimitStates {
         Some((states, &self.account))
     }
 
-    /// Tells whether a check of this quota meets a state that is not one to forget, and gives its slot if it was last
-    /// written under the quota.
-    pub(super) fn find_live(&self, key: KeyDigest, newcomer: Newcomer<'_>) -> Option<Option<usize>> {
+    /// Finds which state a check of this quota meets, unless it is one to forget.
+    pub(super) fn find_live(&self, key: KeyDigest, newcomer: Newcomer<'_>) -> Option<Met> {
         for states in &self.states {
             if let Some(slot) = states.find_live(key, newcomer.now) {
-                return Some(Some(slot).filter(|slot| states.is_under(*slot, newcomer.quota)));
+                let same = states.is_under(slot, newcomer.quota);
+                return Some(if same { Met::Same(slot) } else { Met::Other });
             }
         }
-        self.left(key, newcomer).map(|_| None)
+        self.left(key, newcomer).map(|_| Met::Other)
     }
 
     /// Returns the state that a check of this quota meets.
@@ -170,10 +179,8 @@ impl LimitStates {
     /// Forgets a key.
     pub(super) fn forget(&mut self, key: KeyDigest) {
         for states in &mut self.states {
-            let names: SmallVec<[KeyDigest; 4]> = match self.changed {
-                true => states.quotas().iter().map(|quota| left_name(key, quota)).collect(),
-                false => SmallVec::new(),
-            };
+            let quotas = if self.changed { states.quotas() } else { &[] };
+            let names: SmallVec<[KeyDigest; 4]> = quotas.iter().map(|quota| left_name(key, quota)).collect();
             for name in std::iter::once(key).chain(names) {
                 if let Some(slot) = states.find_any(name) {
                     states.remove(slot, &self.account);

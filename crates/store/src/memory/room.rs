@@ -28,14 +28,13 @@ impl Room {
         // Each claim counts itself before it looks, so that two at once cannot both take the last place.
         let own = held.fetch_add(amount, Ordering::Relaxed).saturating_add(amount);
         let used = self.used.fetch_add(amount, Ordering::Relaxed).saturating_add(amount);
-        let fits = match limits {
-            1 => used <= self.total,
-            _ => {
-                let lent = self.total - self.total / 4;
-                let reserve = (self.total / 4).checked_div(limits).unwrap_or(0);
-                (own <= reserve && used <= self.total.saturating_add(self.total / 4))
-                    || lent.checked_sub(used).is_some_and(|left| own <= left.saturating_mul(2))
-            }
+        let fits = if limits == 1 {
+            used <= self.total
+        } else {
+            let lent = self.total - self.total / 4;
+            let reserve = (self.total / 4).checked_div(limits).unwrap_or(0);
+            (own <= reserve && used <= self.total.saturating_add(self.total / 4))
+                || lent.checked_sub(used).is_some_and(|left| own <= left.saturating_mul(2))
         };
         if !fits {
             self.release(held, amount);

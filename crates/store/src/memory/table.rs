@@ -114,12 +114,11 @@ impl Table {
         let mut next = 0;
         for slot in old.into_iter().filter(|slot| !slot.is_empty()) {
             let at = next.max(self.home(slot.key));
-            match slots.get_mut(at) {
-                Some(place) => *place = slot,
-                None => {
-                    slots.reserve_exact(1);
-                    slots.push(slot);
-                }
+            if let Some(place) = slots.get_mut(at) {
+                *place = slot;
+            } else {
+                slots.reserve_exact(1);
+                slots.push(slot);
             }
             next = at + 1;
         }

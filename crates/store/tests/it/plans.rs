@@ -200,8 +200,8 @@ fn play<S: Store>(
             .collect();
         let decided = store.decide(&batch, Some(now)).now().unwrap().unwrap();
         each(&batch, now, &decided)?;
-        let charged = decided.outcomes.iter().zip(&step.asks);
-        charges.extend(charged.filter_map(|(outcome, ask)| Some((outcome.receipt?, plans[ask.2]))));
+        let answered = decided.outcomes.iter().zip(&step.asks);
+        charges.extend(answered.filter_map(|(outcome, ask)| Some((outcome.receipt?, plans[ask.2]))));
         if let (Some(give), Some((receipt, quota))) = (step.undo, charges.pop()) {
             store.refund(&[Refund { receipt, quota: &quota, give }], Some(now)).now().unwrap().unwrap();
         }
