@@ -8,6 +8,7 @@
 //! | `yaml top` | members of the policy | the version, [`KEYS`], and a face and a rule where it has none |
 //! | `yaml rule` | members of one rule | name, match and limits where it has none |
 //! | `yaml limit` | members of one limit | name, says, key and algorithm where it has none |
+//! | `yaml team` | the file of a team | nothing; a policy includes it, with [`KEYS`] |
 //! | `yaml refused` | a whole policy that is refused | nothing; the next `text` block holds the problems, word by word |
 //! | `yaml other` | no policy | nothing; it only has to be YAML |
 
@@ -35,6 +36,10 @@ keys:
 codes:
   otp: { digits: 6, step: 30s, skew_steps: 1 }
 ";
+
+/// The file of every team that the pages name.
+const TEAM: &str = "tidegate: 1\nrules: [{ name: any, match: { path: /payments/a }, limits: [{ name: all, says: Ten a \
+                    minute., key: global, sliding_log: { limit: 10, window: 1m } }] }]\n";
 
 /// One fenced block.
 struct Block {
@@ -115,7 +120,7 @@ fn rule(mut text: String) -> String {
     complete(&mut text, &["match"], "match: { path: /** }\n");
     let limit =
         format!("limits: [{{ name: all, says: Ten a minute., key: global, {} }}]\n", ALGORITHM.trim_end());
-    complete(&mut text, &["limits"], &limit);
+    complete(&mut text, &["limits", "refuse"], &limit);
     top(format!("rules:\n{}", item(&text, 4)))
 }
 
@@ -136,6 +141,7 @@ impl Surroundings for Around {
     fn file(&self, path: &str) -> Result<Vec<u8>, String> {
         let text = match path {
             "issuer-keys.json" => include_str!("../../src/key/jwt/vectors/keys.json"),
+            path if path.starts_with("teams/") => TEAM,
             "identities.secret" => "0123456789abcdef0123456789abcdef\n",
             _ => return Err("is not there".to_owned()),
         };
@@ -145,6 +151,24 @@ impl Surroundings for Around {
     fn variable(&self, _: &str) -> Option<String> {
         None
     }
+}
+
+/// A file of a team.
+struct Team<'a>(&'a str);
+
+impl Surroundings for Team<'_> {
+    fn file(&self, _: &str) -> Result<Vec<u8>, String> {
+        Ok(self.0.as_bytes().to_vec())
+    }
+
+    fn variable(&self, _: &str) -> Option<String> {
+        None
+    }
+}
+
+fn accept_team(place: &str, text: &str) -> Policy {
+    let including = top("include: { team: team.yaml }\n".to_owned());
+    Reading::of(&Team(text)).parse(place, &including).unwrap_or_else(|problems| panic!("{problems}\n{text}"))
 }
 
 fn accept(place: &str, text: &str) -> Policy {
@@ -165,6 +189,7 @@ fn every_block_of_yaml_is_what_it_says_it_is() {
                 "top" => drop(accept(&block.place, &top(text))),
                 "rule" => drop(accept(&block.place, &rule(text))),
                 "limit" => drop(accept(&block.place, &limit(text))),
+                "team" => drop(accept_team(&block.place, &text)),
                 "refused" => {
                     let said = blocks.get(index + 1).filter(|next| next.opening == "text");
                     let said = said.unwrap_or_else(|| panic!("{}: no text follows", block.place));
@@ -218,20 +243,30 @@ rules:
       - { count: { zzzzzzzzz: 1, success: { zzzzzzzzz: 1, header: { zzzzzzzzz: 1 } } } }
 ";
 
+/// The same, in a second file: no more than a hundred problems are told of one.
+const MORE_STRANGERS: &str = "\
+tidegate: 1
+include: { t: { zzzzzzzzz: 1, match: { zzzzzzzzz: 1 } } }
+rules:
+  - { name: closed, match: { path: /a }, refuse: { zzzzzzzzz: 1 } }
+";
+
 /// Guards the reference against leaving out a field that the parser knows.
 #[test]
 fn every_field_the_parser_knows_stands_in_the_reference() {
-    let problems = parse("strangers.yaml", STRANGERS).unwrap_err();
-    let known: Vec<&str> =
-        problems.list().iter().filter_map(|problem| problem.remedy.strip_prefix("it knows ")).collect();
-    assert_eq!(known.len(), STRANGERS.matches("zzzzzzzzz").count(), "{problems}");
     let reference = read("docs/policy.md");
-    let missing: Vec<&str> = known
-        .iter()
-        .flat_map(|names| names.split(", "))
-        .filter(|name| !reference.contains(&format!("`{name}`")))
-        .collect();
-    assert!(missing.is_empty(), "docs/policy.md does not name {missing:?}");
+    for strangers in [STRANGERS, MORE_STRANGERS] {
+        let problems = parse("strangers.yaml", strangers).unwrap_err();
+        let known: Vec<&str> =
+            problems.list().iter().filter_map(|problem| problem.remedy.strip_prefix("it knows ")).collect();
+        assert_eq!(known.len(), strangers.matches("zzzzzzzzz").count(), "{problems}");
+        let missing: Vec<&str> = known
+            .iter()
+            .flat_map(|names| names.split(", "))
+            .filter(|name| !reference.contains(&format!("`{name}`")))
+            .collect();
+        assert!(missing.is_empty(), "docs/policy.md does not name {missing:?}");
+    }
 }
 
 fn time(time: Duration) -> String {
