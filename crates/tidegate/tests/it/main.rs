@@ -9,4 +9,5 @@ mod files;
 mod reload;
 mod settling;
 mod warnings;
+mod why;
 mod world;
