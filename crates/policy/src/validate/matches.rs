@@ -9,6 +9,8 @@ use crate::policy::EncodedSlash;
 const CONDITIONS: [&str; 3] = ["method", "path", "host"];
 /// The methods of HTTP itself: one that is nearly one of them is a slip.
 const METHODS: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE"];
+/// The most conditions of a team's scope, since each of the team's own is held against them.
+const MAX_SCOPE: usize = 256;
 pub(super) const NAME_ONE: &str = "name a method, path or host";
 
 /// Reads `match`: a mapping, or a list of them. `loose` says how the rule's class compares paths.
@@ -27,6 +29,14 @@ pub(super) fn scope(node: &Node, report: &mut Report) -> Vec<Matcher> {
     let read: Vec<Matcher> = items.iter().filter_map(|item| scope_entry(item, report)).collect();
     if items.is_empty() {
         report.add(node.place, "match is an empty list, which matches nothing", NAME_ONE);
+    }
+    let size = |matcher: &Matcher| {
+        matcher.methods.len().saturating_add(matcher.paths.len()).saturating_add(matcher.hosts.len())
+    };
+    if read.iter().map(size).fold(0, usize::saturating_add) > MAX_SCOPE {
+        let message = format!("match names more than {MAX_SCOPE} methods, paths and hosts");
+        report.add(node.place, message, "widen some of them, such as /team/**");
+        return Vec::new();
     }
     if read.len() == items.len() { read } else { Vec::new() }
 }

@@ -7,6 +7,9 @@ use crate::file::{Node, Report, is_name, one_or_more};
 use crate::limit::Limit;
 use crate::problem::Place;
 
+/// The most former names of a rule: each of its limits has each of them.
+const MAX_WAS: usize = 16;
+
 /// A name that a rule had before, and where the file says so.
 pub(super) struct Was {
     pub(super) name: String,
@@ -17,7 +20,16 @@ pub(super) struct Was {
 /// begins with a slash is one of the including file's.
 pub(super) fn was(node: &Node, team: Option<&str>, report: &mut Report) -> Vec<Was> {
     let mut names = Vec::new();
-    for item in one_or_more(node) {
+    let items = one_or_more(node);
+    if items.len() > MAX_WAS {
+        let message = format!("was has more than {MAX_WAS} names");
+        report.add(
+            node.place,
+            message,
+            "leave out those between the latest and the oldest, which is the last",
+        );
+    }
+    for item in items.iter().take(MAX_WAS) {
         let Some(text) = item.text("was", report) else { continue };
         let name = match (text.strip_prefix('/'), team) {
             (Some(outer), Some(_)) => outer.to_owned(),
@@ -92,14 +104,16 @@ fn report_shared(was: &str, second: (&str, Place), first: (&str, Place), report:
 /// Reports former names of rules that rules still have; returns the rules that claim them.
 fn check_rules<'a>(rules: &[&'a PlacedRule], report: &mut Report) -> Vec<&'a str> {
     let mut claiming = Vec::new();
+    let present: BTreeMap<&str, Place> =
+        rules.iter().map(|placed| (placed.rule.name.as_str(), placed.place)).collect();
     for placed in rules {
         for was in &placed.was {
             let name = &placed.rule.name;
             if was.name == *name {
                 report.add(was.place, format!("the rule {name} says that it was itself"), "remove `was`");
                 claiming.push(name.as_str());
-            } else if let Some(other) = rules.iter().find(|other| other.rule.name == was.name) {
-                let at = report.cite(other.place, was.place);
+            } else if let Some(other) = present.get(was.name.as_str()) {
+                let at = report.cite(*other, was.place);
                 let message =
                     format!("the rule {name} says that it was {}, which is still here, at {at}", was.name);
                 let remedy = format!(

@@ -25,16 +25,14 @@ pub(super) fn lies_within(matcher: &Matcher, scope: &[Matcher]) -> bool {
             outer == inner || (outer == "GET" && inner == "HEAD")
         }) && covers(&outer.hosts, &matcher.hosts, host_covers)
     };
-    let path_lies = |path: Option<&Pattern>| {
-        scope.iter().filter(about).any(|outer| {
-            let covers = |wide: &Pattern| path.is_some_and(|path| path_covers(wide, path, matcher.loose));
-            outer.paths.is_empty() || outer.paths.iter().any(covers)
-        })
-    };
-    if matcher.paths.is_empty() {
-        return path_lies(None);
+    // Which of them are about its methods and hosts is asked once, not for each of its paths.
+    let outers: Vec<&Matcher> = scope.iter().filter(about).collect();
+    if outers.iter().any(|outer| outer.paths.is_empty()) {
+        return true;
     }
-    matcher.paths.iter().all(|path| path_lies(Some(path)))
+    let wide = || outers.iter().flat_map(|outer| &outer.paths);
+    let lies = |path: &Pattern| wide().any(|wide| path_covers(wide, path, matcher.loose));
+    !matcher.paths.is_empty() && matcher.paths.iter().all(lies)
 }
 
 /// Returns whether each of the inner ones is covered by one of the outer ones; an empty list is everything.

@@ -244,7 +244,7 @@ fn body(
 
 /// Reads the limits of a rule.
 fn read_limits(fields: &mut Fields<'_>, placed: &mut PlacedRule, context: &Context<'_>, report: &mut Report) {
-    let PlacedRule { rule, limits: places, was, .. } = placed;
+    let PlacedRule { rule, limits: of_limits, was, .. } = placed;
     let Some(node) = fields.need_unless(
         "limits",
         "refuse",
@@ -262,7 +262,7 @@ fn read_limits(fields: &mut Fields<'_>, placed: &mut PlacedRule, context: &Conte
         if let Some(Placed { mut limit, place, key_place }) = read {
             names::inherit(&mut limit, &rule.name, was);
             rule.limits.push(limit);
-            places.push((place, key_place));
+            of_limits.push((place, key_place));
         }
     }
 }
