@@ -267,8 +267,7 @@ impl Version {
             all.update(source.digest);
         }
         let digest: [u8; 32] = all.finalize().into();
-        let [a, b, c, d, e, f, g, h, ..] = digest;
-        let hash = u64::from_be_bytes([a, b, c, d, e, f, g, h]);
+        let hash = digest.iter().take(8).fold(0_u64, |hash, byte| hash << 8 | u64::from(*byte));
         let hash = if sources.is_empty() { String::new() } else { format!("{hash:016x}") };
         Self { hash, loaded: SystemTime::now() }
     }

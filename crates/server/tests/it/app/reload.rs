@@ -138,22 +138,17 @@ async fn no_request_and_no_count_is_lost_under_reloads() {
     let seconds = std::env::var("TIDEGATE_RELOAD_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
     let (length, reloads) = (Duration::from_secs(seconds.unwrap_or(0)), seconds.map_or(200, |it| it * 10));
     let begun = Instant::now();
-    let mut done = 0;
-    for text in policies.iter().cycle() {
+    for (done, text) in (0..).zip(policies.iter().cycle()) {
         if done >= reloads && begun.elapsed() >= length {
             break;
         }
         served.reload(text.clone()).await.unwrap();
-        done += 1;
     }
     // Past the limit at least as far again, so that a count lost at any reload would have let more pass.
     let enough = || flood.passed.load(Ordering::Relaxed) + flood.refused.load(Ordering::Relaxed) > 2 * LIMIT;
-    soon(async {
-        while !enough() {
-            served.reload(policies[1].clone()).await.unwrap();
-        }
-    })
-    .await;
+    while !enough() {
+        served.reload(policies[1].clone()).await.unwrap();
+    }
     flood.done.store(true, Ordering::Relaxed);
     while let Some(ended) = tasks.join_next().await {
         ended.unwrap();
@@ -176,9 +171,9 @@ async fn a_request_under_way_ends_at_the_old_upstream_under_the_old_policy() {
 
     served.reload(policy(new.address, "", 9)).await.unwrap();
     let next = tokio::spawn(client.get(uri));
-    let mut server = soon(new.accept()).await;
-    server.read_head().await;
-    server.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
+    let mut quick_server = soon(new.accept()).await;
+    quick_server.read_head().await;
+    quick_server.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
     let next = soon(next).await.unwrap().unwrap();
     assert_eq!(next.headers()["ratelimit"], "\"r/l\";r=7;t=86400", "the first request counts on");
 
