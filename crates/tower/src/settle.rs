@@ -26,7 +26,7 @@ pub(crate) async fn give_back(limiter: &Limiter, settlement: Settlement, verdict
     match settle(limiter, settlement).await {
         Ok(settled) => verdict.account_for(&settled),
         Err(error) => {
-            tracing::warn!(%error, "the charges of a successful request may not have been given back")
+            tracing::warn!(%error, "the charges of a successful request may not have been given back");
         }
     }
 }
