@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 use governor::clock::Clock as _;
 use governor::{DefaultKeyedRateLimiter, RateLimiter};
-use tidegate_store::algorithms::{Anchor, Ask, Quota, Rate, Span};
+use tidegate_store::algorithms::{Anchor, Ask, Calendar, Quota, Rate, Span};
 use tidegate_store::{Check, LimitId, MemoryOptions, MemoryStore, Store};
 
 /// Keys of the large run.
@@ -140,6 +140,8 @@ fn other_algorithms() {
             Quota::leaky_bucket(Rate::new(units, Span::from_secs(1)).unwrap(), units),
         ),
         ("sliding log that refuses, one hot key", Quota::sliding_log(100, hour)),
+        ("calendar window, one hot key", Quota::calendar_window(units, Calendar::Month)),
+        ("lockout, one hot key", Quota::lockout(units, hour, hour)),
     ];
     for (name, quota) in quotas {
         let ours = Ours { quota: quota.unwrap(), ..Ours::new() };

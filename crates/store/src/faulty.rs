@@ -184,4 +184,9 @@ impl<S: Store> Store for Faulty<S> {
     fn ping(&self) -> Reply<'_, ()> {
         self.pass(|store| store.ping())
     }
+
+    /// Tells what the store behind tells: a clock in this process does not fail with it.
+    fn now(&self) -> Option<Timestamp> {
+        self.inner.now()
+    }
 }

@@ -50,6 +50,13 @@ pub trait Store: Send + Sync + fmt::Debug {
 
     /// Answers when the store can be asked.
     fn ping(&self) -> Reply<'_, ()>;
+
+    /// Returns the instant its clock tells, when it can be told without asking anybody.
+    ///
+    /// It is for what depends on a date. The instant of a batch is read while the batch is decided, and may be later.
+    fn now(&self) -> Option<Timestamp> {
+        None
+    }
 }
 
 impl<S: Store + ?Sized> Store for Arc<S> {
@@ -83,5 +90,9 @@ impl<S: Store + ?Sized> Store for Arc<S> {
 
     fn ping(&self) -> Reply<'_, ()> {
         (**self).ping()
+    }
+
+    fn now(&self) -> Option<Timestamp> {
+        (**self).now()
     }
 }

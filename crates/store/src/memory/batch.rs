@@ -11,7 +11,6 @@ use tidegate_shards::Held;
 use super::forget::make_room;
 use super::limits::Limits;
 use super::overflow::{Newcomer, Overflow, prolonged};
-use super::plans::Met;
 use super::shard::{LimitStates, Shard};
 use super::states::Entry;
 use crate::check::{ChargeReceipt, Check, CheckOutcome, Decided, KeyDigest, Outcomes};
@@ -95,18 +94,21 @@ impl<'a, 'l> Batch<'a, 'l> {
     /// Finds which state a check is held against; for a newcomer this takes room.
     fn base(&mut self, check: &Check<'_>, home: Home) -> Result<Base, StoreError> {
         let Some(shard) = self.locks.shard(home.shard) else { return Ok(Base::Shared) };
-        if shard.get(check.limit, check.quota).is_none() {
-            shard.open(check.limit, check.quota, &self.limits.account(check.limit)?);
+        match shard.get(check.limit, check.quota) {
+            Some((states, _)) => {
+                let slot = states.find_live(home.key, self.now);
+                let slot = slot.filter(|slot| states.is_under(*slot, check.quota));
+                if slot.is_some() {
+                    return Ok(Base::Own { slot });
+                }
+            }
+            None => shard.open(check.limit, check.quota, &self.limits.account(check.limit)?),
         }
         let limit = shard.limit(check.limit);
-        match limit.and_then(|limit| limit.find_live(home.key, newcomer_of(check, self.now))) {
-            Some(Met::Same(slot)) => return Ok(Base::Own { slot: Some(slot) }),
-            Some(Met::Other) => {
-                // A state that is carried over takes another slot, and others may move.
-                self.moved = true;
-                return Ok(Base::Own { slot: None });
-            }
-            None => {}
+        if limit.is_some_and(|limit| limit.has_live(home.key, newcomer_of(check, self.now))) {
+            // A state that is carried over takes another slot, and others may move.
+            self.moved = true;
+            return Ok(Base::Own { slot: None });
         }
         Ok(match self.seats.iter().find(|seat| seat.has_key(check, home)).map(|twin| twin.base) {
             Some(Base::New { seeded, .. }) => Base::New { seeded, claimed: false },
@@ -145,8 +147,6 @@ impl<'a, 'l> Batch<'a, 'l> {
     fn evaluate(&mut self, check: &Check<'_>, at: (Home, Base), earlier: usize, ask: Ask) -> Outcome {
         let mut scratch = None;
         let (at, now) = (self.unless_moved(at), self.now);
-        let earlier = self.seats.iter().take(earlier).filter(|seat| seat.shares(check, at));
-        let mut earlier = earlier.skip_while(|seat| seat.leaves_nothing()).peekable();
         let copied = at.1 == Base::Shared || matches!(at.1, Base::New { seeded: true, .. });
         let judge = |state: Option<&State>| {
             let outcome = decide(check.quota, state, ask, now);
@@ -156,18 +156,26 @@ impl<'a, 'l> Batch<'a, 'l> {
                 None => outcome,
             }
         };
-        if earlier.peek().is_none() {
-            return judge(state(&mut self.locks, newcomer_of(check, now), at, &mut scratch));
+        let mut before = self.seats.iter().take(earlier);
+        if before.any(|seat| seat.shares(check, at) && !seat.leaves_nothing()) {
+            return judge(self.replay(check, at, earlier).as_ref());
         }
-        let earlier: SmallVec<[&Seat<'_>; 4]> = earlier.collect();
+        judge(state(&mut self.locks, newcomer_of(check, now), at, &mut scratch))
+    }
+
+    /// Returns the state a check is held against after what the first `earlier` checks of the batch would do to it.
+    #[cold]
+    fn replay(&mut self, check: &Check<'_>, at: (Home, Base), earlier: usize) -> Option<State> {
+        let earlier = self.seats.iter().take(earlier).filter(|seat| seat.shares(check, at));
+        let earlier: SmallVec<[&Seat<'_>; 4]> = earlier.skip_while(|seat| seat.leaves_nothing()).collect();
         let mut plans = Plans::default();
         for quota in earlier.iter().map(|seat| seat.check.quota).chain([check.quota]) {
-            load(&mut self.locks, Newcomer { quota, ..newcomer_of(check, now) }, at, &mut plans);
+            load(&mut self.locks, Newcomer { quota, ..newcomer_of(check, self.now) }, at, &mut plans);
         }
         for seat in earlier {
-            plans.change(seat.check.quota, &seat.outcome.change, now);
+            plans.change(seat.check.quota, &seat.outcome.change, self.now);
         }
-        judge(plans.state(check.quota, now).as_ref())
+        plans.state(check.quota, self.now)
     }
 
     /// Forgets the slot when it is no longer sure.

@@ -256,4 +256,8 @@ impl Store for MemoryStore {
     fn ping(&self) -> Reply<'_, ()> {
         Reply::ready(Ok(()))
     }
+
+    fn now(&self) -> Option<Timestamp> {
+        Some(self.clock.now())
+    }
 }

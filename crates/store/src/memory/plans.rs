@@ -17,15 +17,6 @@ use super::states::{Entry, States};
 use crate::check::{Algorithm, KeyDigest};
 use crate::plans::{Held, Plans, is_worth_keeping, stricter};
 
-/// Which state of a key a check meets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Met {
-    /// One last written under the quota of the check, in this slot.
-    Same(usize),
-    /// One that is carried over, or was left.
-    Other,
-}
-
 impl LimitStates {
     /// Returns the states of the quota's algorithm and the account.
     #[inline]
@@ -35,15 +26,10 @@ impl LimitStates {
         Some((states, &self.account))
     }
 
-    /// Finds which state a check of this quota meets, unless it is one to forget.
-    pub(super) fn find_live(&self, key: KeyDigest, newcomer: Newcomer<'_>) -> Option<Met> {
-        for states in &self.states {
-            if let Some(slot) = states.find_live(key, newcomer.now) {
-                let same = states.is_under(slot, newcomer.quota);
-                return Some(if same { Met::Same(slot) } else { Met::Other });
-            }
-        }
-        self.left(key, newcomer).map(|_| Met::Other)
+    /// Returns whether a check of this quota meets a state that is not one to forget.
+    pub(super) fn has_live(&self, key: KeyDigest, newcomer: Newcomer<'_>) -> bool {
+        let live = |states: &States| states.find_live(key, newcomer.now).is_some();
+        self.states.iter().any(live) || self.left(key, newcomer).is_some()
     }
 
     /// Returns the state that a check of this quota meets.
