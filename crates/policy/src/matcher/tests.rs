@@ -44,6 +44,23 @@ fn methods_are_compared_as_servers_do() {
     check("match: { method: [POST, HEAD] }", &[("GET h /a", false), ("POST h /a", true), ("HEAD h /", true)]);
 }
 
+/// Guards IPv6 hosts: a spelling that the server behind takes for the same host must not go around a limit.
+#[test]
+fn every_spelling_of_an_ipv6_host_is_that_host() {
+    for host in ["\"2001:DB8::0:1\"", "\"[2001:db8::1]\""] {
+        check(
+            &format!("match: {{ host: {host} }}"),
+            &[
+                ("GET [2001:db8::1] /", true),
+                ("GET [2001:db8:0:0::1]:8080 /", true),
+                ("GET [2001:0DB8::0001] /", true),
+                ("GET [2001:db8::2] /", false),
+                ("GET 2001 /", false),
+            ],
+        );
+    }
+}
+
 /// Guards hosts: ports, case, the trailing dot, and names that only end alike.
 #[test]
 fn hosts_are_compared_without_port_and_case() {

@@ -280,7 +280,7 @@ fn without_slash(text: &str) -> (&'static str, String) {
         let path = rest.find('/').and_then(|at| rest.get(at..)).unwrap_or("/");
         return ("is a whole URL", format!("write {path}, and the host into `host`"));
     }
-    if text.starts_with(['^', '~']) || text.contains("\\") {
+    if text.starts_with(['^', '~']) || text.contains('\\') {
         let remedy = "write /a/b, /a/{id} for one segment, or /a/** for everything below";
         return ("is a regular expression, which paths are not", remedy.to_owned());
     }

@@ -154,7 +154,7 @@ fn more_files_than_the_bound_are_refused() {
     let mut include = String::new();
     for number in 0..65 {
         around.files.insert(format!("{number}.yaml").leak(), team.clone());
-        include += &format!("  t{number}: {number}.yaml\n");
+        include.extend(["  t", &number.to_string(), ": ", &number.to_string(), ".yaml\n"]);
     }
     let refused = around.refused(&format!("{FACE}include:\n{include}"));
     assert_eq!(refused, "etc/policy.yaml:68:3: more than 64 files are included; let teams share files");
