@@ -4,10 +4,10 @@ use std::convert::Infallible;
 use std::io;
 
 use sd_notify::NotifyState;
-use tidegate_policy::{Mode, Policy, StoreChoice};
+use tidegate_policy::{Policy, StoreChoice};
 use tidegate_server::app::{Addresses, App};
 use tidegate_server::net::DrainReport;
-use tidegate_server::reload::Reloader;
+use tidegate_server::reload::{self, Reloader};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
@@ -52,11 +52,22 @@ impl Signals {
     async fn next(&mut self, reloader: &Reloader) -> &'static str {
         loop {
             tokio::select! {
-                _ = self.terminate.recv() => return "SIGTERM",
-                _ = self.interrupt.recv() => return "SIGINT",
-                _ = self.hang_up.recv() => reload(reloader).await,
+                signal = end(&mut self.terminate, &mut self.interrupt) => return signal,
+                _ = self.hang_up.recv() => {}
+            }
+            // A file that takes for ever to read must not keep the process from ending.
+            tokio::select! {
+                signal = end(&mut self.terminate, &mut self.interrupt) => return signal,
+                () = reload(reloader) => {}
             }
         }
+    }
+}
+
+async fn end(terminate: &mut Signal, interrupt: &mut Signal) -> &'static str {
+    tokio::select! {
+        _ = terminate.recv() => "SIGTERM",
+        _ = interrupt.recv() => "SIGINT",
     }
 }
 
@@ -91,17 +102,7 @@ pub(crate) fn announce(file: &str, policy: &Policy, addresses: &Addresses) {
         StoreChoice::Memory { .. } => "memory",
     };
     tracing::info!(file, rules, limits = limit_count, store, "the policy is in force");
-    if policy.mode == Mode::Shadow {
-        tracing::warn!(
-            "SHADOW MODE: NOTHING IS REFUSED, refusals are only counted; `mode: enforce` turns the limits on"
-        );
-        return;
-    }
-    let shadow: Vec<_> =
-        limits().filter(|limit| limit.mode == Mode::Shadow).map(|limit| limit.name.as_str()).collect();
-    if !shadow.is_empty() {
-        tracing::warn!(limits = shadow.join(", "), "SHADOW: these limits refuse nothing, they only count");
-    }
+    reload::warn_of_shadow(policy);
 }
 
 /// Serves until a signal comes and all requests under way are answered; a second signal ends it at once.

@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use tidegate::files::{LoadError, Loaded, Source};
 use tidegate::{Limiter, Reloaded};
-use tidegate_policy::{Diff, LimitDiff, Policy};
+use tidegate_policy::{Diff, LimitDiff, Mode, Policy};
 
 use crate::api::{Token, TokenError, TokenInForce};
 use crate::gateway::{Gateway, Prepared};
@@ -153,6 +153,22 @@ fn needs_restart(before: &Policy, after: &Policy) -> Vec<&'static str> {
         note(field, before.zip(after).is_some_and(|(before, after)| before != after));
     }
     changed
+}
+
+/// Warns of what refuses nothing, since that is easily forgotten.
+pub fn warn_of_shadow(policy: &Policy) {
+    if policy.mode == Mode::Shadow {
+        tracing::warn!(
+            "SHADOW MODE: NOTHING IS REFUSED, refusals are only counted; `mode: enforce` turns the limits on"
+        );
+        return;
+    }
+    let limits = policy.rules.iter().chain(&policy.fallback).flat_map(|rule| &rule.limits);
+    let shadow = limits.filter(|limit| limit.mode == Mode::Shadow);
+    let shadow: Vec<_> = shadow.map(|limit| limit.name.as_str()).collect();
+    if !shadow.is_empty() {
+        tracing::warn!(limits = shadow.join(", "), "SHADOW: these limits refuse nothing, they only count");
+    }
 }
 
 /// The most changes that a reload tells one by one.

@@ -162,7 +162,7 @@ impl Observer {
         Arc::clone(lock(&self.rules).entry(name.into()).or_default())
     }
 
-    /// Forgets the limits and rules that nobody but this holds any more.
+    /// Keeps the counters of the limits and rules that are still there, by their names.
     #[cfg(feature = "policy")]
     pub(crate) fn forget(&self, limit: impl Fn(&str) -> bool, rule: impl Fn(&str) -> bool) {
         lock(&self.limits).retain(|name, _| limit(name));

@@ -108,3 +108,38 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     File::open(path)?.take(MOST_BYTES).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look(files: &[(&str, &[u8])]) -> Look {
+        let content =
+            |bytes: &[u8]| Content { digest: Sha256::digest(bytes).into(), bytes: bytes.to_owned() };
+        Look(files.iter().map(|(path, bytes)| (PathBuf::from(path), content(bytes))).collect())
+    }
+
+    /// Guards what is taken for an accident against what is an edit.
+    #[test]
+    fn only_a_beginning_is_cut_off() {
+        let kept = look(&[("a", b"one two"), ("b", b"three")]);
+        for (now, cut) in
+            [(&b"one"[..], true), (b"", true), (b"two", false), (b"one two", false), (b"one two!", false)]
+        {
+            let now = look(&[("a", now), ("b", b"three")]);
+            assert_eq!(now.truncated_since(&kept), cut.then_some(Path::new("a")));
+        }
+        let gone =
+            Look::at([PathBuf::from("a"), PathBuf::from("b")].map(|path| Path::new("/nowhere").join(path)));
+        assert_eq!(gone.truncated_since(&kept), None);
+    }
+
+    /// Guards against a file that changed between the reading of the policy and the first look.
+    #[test]
+    fn what_was_read_counts_and_not_what_the_look_found() {
+        let mut kept = look(&[("a", b"new")]);
+        kept.note(Path::new("a"), Sha256::digest(b"old").into());
+        assert!(!look(&[("a", b"new")]).covers(&kept));
+        assert!(look(&[("a", b"old"), ("more", b"")]).covers(&kept));
+    }
+}

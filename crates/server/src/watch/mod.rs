@@ -15,8 +15,9 @@ use std::time::Duration;
 use tidegate::Reloaded;
 use tidegate::files::{LoadError, Loaded, Source};
 use tidegate_policy::Policy;
+use tokio::task::JoinHandle;
 
-use crate::reload::{ReloadError, Reloader, Shared, named_files};
+use crate::reload::{ReloadError, Reloader, Shared, named_files, warn_of_shadow};
 use look::Look;
 
 /// How long to wait between two looks. A change is taken by the second look after it, within two seconds.
@@ -62,6 +63,12 @@ impl Reloader {
     /// # Errors
     /// When it cannot be put into force; the one that is stays, whole.
     pub async fn reload(&self) -> Result<Reloaded, ReloadError> {
+        let this = self.clone();
+        // On its own: whoever asked may leave, and half of it must not be all.
+        finished(tokio::spawn(async move { this.reload_now().await })).await
+    }
+
+    async fn reload_now(&self) -> Result<Reloaded, ReloadError> {
         let mut watched = self.shared.watched.lock().await;
         let done = match self.load().await {
             Ok(loaded) => self.put_into_force(loaded, &mut watched).await,
@@ -177,6 +184,9 @@ impl Reloader {
             tracing::info!(version, "the policy changes {change}");
         }
         tracing::info!(version, "the policy was reloaded: {reloaded}");
+        if let Some(policy) = self.shared.in_force.limiter.policy() {
+            warn_of_shadow(&policy);
+        }
     }
 }
 
@@ -212,7 +222,11 @@ async fn look(paths: Vec<PathBuf>) -> Look {
 
 /// Runs what reads files where it holds up nobody.
 async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    match tokio::task::spawn_blocking(work).await {
+    finished(tokio::task::spawn_blocking(work)).await
+}
+
+async fn finished<T>(task: JoinHandle<T>) -> T {
+    match task.await {
         Ok(done) => done,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),

@@ -17,7 +17,7 @@ use tidegate_server::reload::Reloader;
 use tokio::sync::oneshot;
 use tower::service_fn;
 
-use crate::support::{Gateway, RawServer, soon};
+use crate::support::{Gateway, Raw, RawServer, soon};
 use crate::tls::{Folder, certify, connect};
 
 /// An application by a policy file of the test's own.
@@ -321,4 +321,43 @@ async fn the_decision_api_follows_the_policy() {
         .replace("for everyone.\", key: global", "per API key.\", key: api_key");
     served.reload(by_key).await.unwrap();
     assert!(document().await.pointer(names).is_some());
+}
+
+/// Guards whom the listener takes the PROXY protocol from against a list that changed.
+#[tokio::test]
+async fn the_proxy_protocol_is_taken_from_whom_the_new_policy_trusts() {
+    let upstream = upstream().await;
+    let by = |trusted: &str| {
+        format!("trusted_proxies: [{trusted}]\n{}", policy(upstream.address, ", proxy_protocol: true", 5))
+    };
+    let served = Served::by("balancers", |_| by("10.0.0.0/8")).await;
+    let ask = async || {
+        let stream = tokio::net::TcpStream::connect(served.at.gateway.unwrap()).await.unwrap();
+        let mut client = Raw::new(stream);
+        client.send("PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\nGET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").await;
+        client.read_to_close().await
+    };
+    assert_eq!(ask().await, "", "nobody here is trusted");
+    served.reload(by("127.0.0.0/8")).await.unwrap();
+    let answer = ask().await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+}
+
+/// Guards a reload against whoever asked for it and left: all of it happens, or nothing.
+#[tokio::test]
+async fn a_reload_goes_on_when_its_caller_leaves() {
+    let upstream = upstream().await;
+    let served = Served::by("leaves", |_| policy(upstream.address, "", 5)).await;
+    std::fs::write(&served.file, policy(upstream.address, "", 9)).unwrap();
+    let mut asked = Box::pin(served.reloader.reload());
+    // Polled once, and dropped.
+    tokio::select! {
+        biased;
+        done = &mut asked => panic!("{done:?} at once"),
+        () = std::future::ready(()) => {}
+    }
+    drop(asked);
+    // The next one waits for the first to end.
+    let second = soon(served.reloader.reload()).await.unwrap();
+    assert_eq!((second.kept, served.reloader.status().reloads()), (1, (2, 0)));
 }
