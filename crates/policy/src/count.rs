@@ -3,6 +3,8 @@
 //! A limit on failures is charged before the request is forwarded and given back once the answer is a success, so
 //! that guesses made at once cannot pass unseen.
 
+use std::fmt;
+
 use http::{HeaderMap, HeaderName, StatusCode};
 
 /// Which requests a limit counts.
@@ -47,5 +49,25 @@ impl Success {
                 let mut found = headers.get_all(name).iter();
                 found.any(|line| value.as_ref().is_none_or(|value| line.as_bytes() == value.as_bytes()))
             })
+    }
+}
+
+impl fmt::Display for Success {
+    /// Writes what it looks like: `status 200, 300-399 and x-outcome: ok`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let range = |range: &std::ops::RangeInclusive<u16>| match (range.start(), range.end()) {
+            (start, end) if start == end => start.to_string(),
+            (start, end) => format!("{start}-{end}"),
+        };
+        let statuses: Vec<String> = self.statuses.iter().map(range).collect();
+        if !statuses.is_empty() {
+            write!(f, "status {}", statuses.join(", "))?;
+        }
+        let Some((name, value)) = &self.header else { return Ok(()) };
+        f.write_str(if statuses.is_empty() { "" } else { " and " })?;
+        match value {
+            Some(value) => write!(f, "{name}: {value}"),
+            None => write!(f, "any {name}"),
+        }
     }
 }

@@ -6,6 +6,8 @@
 use std::borrow::Cow;
 use std::net::Ipv6Addr;
 
+use std::fmt;
+
 use ipnet::IpNet;
 use smallvec::SmallVec;
 
@@ -217,6 +219,65 @@ impl Except {
         let paths = &self.matcher.paths;
         paths.is_empty() || paths.iter().any(|pattern| pattern.matches(seen.normal(), true))
     }
+}
+
+impl fmt::Display for Pattern {
+    /// Writes the pattern as the file does.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl fmt::Display for HostPattern {
+    /// Writes the host, what is below a domain with a star.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exact(name) => f.write_str(name),
+            Self::Below(suffix) => write!(f, "*{suffix}"),
+        }
+    }
+}
+
+impl fmt::Display for Matcher {
+    /// Writes the conditions: `method POST, host api.example.com, path /otp/verify`. How a path is compared is written
+    /// where it is not the usual.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = Vec::new();
+        if !self.methods.is_empty() {
+            parts.push(format!("method {}", joined(&self.methods)));
+        }
+        if !self.hosts.is_empty() {
+            parts.push(format!("host {}", joined(&self.hosts)));
+        }
+        if !self.paths.is_empty() {
+            parts.push(format!("path {}", joined(&self.paths)));
+        }
+        f.write_str(&parts.join(", "))?;
+        if self.strict_slash {
+            f.write_str(" (trailing slash kept)")?;
+        }
+        f.write_str(if self.loose { " (case ignored)" } else { "" })
+    }
+}
+
+impl fmt::Display for Except {
+    /// Writes the conditions: `client 192.0.2.0/24, path /healthz`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = Vec::new();
+        if !self.clients.is_empty() {
+            parts.push(format!("client {}", joined(&self.clients)));
+        }
+        let matcher = self.matcher.to_string();
+        if !matcher.is_empty() {
+            parts.push(matcher);
+        }
+        f.write_str(&parts.join(", "))
+    }
+}
+
+/// Writes alternatives, with commas between them.
+pub(crate) fn joined<T: fmt::Display>(items: &[T]) -> String {
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

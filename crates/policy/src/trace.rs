@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::matcher::{Condition, Except, HostPattern, Matcher, Pattern, bare_host};
+use crate::matcher::{Condition, Except, Matcher, bare_host, joined};
 use crate::policy::Policy;
 use crate::request::{Matched, Seen};
 use crate::rule::Rule;
@@ -125,7 +125,7 @@ impl fmt::Display for Fit<'_> {
                 route => write!(f, "applies by {route}"),
             },
             Self::Excepted { number, except } => {
-                write!(f, "leaves it out by exception {number}: {}", Conditions(except))
+                write!(f, "leaves it out by exception {number}: {}", except)
             }
             Self::Differs(mismatches) => {
                 for (index, mismatch) in mismatches.iter().enumerate() {
@@ -143,11 +143,11 @@ impl fmt::Display for Mismatch<'_> {
         match condition {
             Condition::Method => write!(f, "is for {}, and this is {found}", matcher.methods.join(", ")),
             Condition::Host if found.is_empty() => {
-                write!(f, "is for {}, and this names no host", hosts(&matcher.hosts))
+                write!(f, "is for {}, and this names no host", joined(&matcher.hosts))
             }
-            Condition::Host => write!(f, "is for {}, and this is for {found}", hosts(&matcher.hosts)),
+            Condition::Host => write!(f, "is for {}, and this is for {found}", joined(&matcher.hosts)),
             Condition::Path => {
-                write!(f, "is for {}, and this is {found}", paths(&matcher.paths))?;
+                write!(f, "is for {}, and this is {found}", joined(&matcher.paths))?;
                 match near {
                     None => Ok(()),
                     Some(Near::Case) => f.write_str("; only letter case or `;parameters` differ"),
@@ -156,42 +156,6 @@ impl fmt::Display for Mismatch<'_> {
             }
         }
     }
-}
-
-/// What an exception asks for, in words.
-struct Conditions<'a>(&'a Except);
-
-impl fmt::Display for Conditions<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Except { clients, matcher } = self.0;
-        let mut parts = Vec::new();
-        if !clients.is_empty() {
-            let networks: Vec<_> = clients.iter().map(ToString::to_string).collect();
-            parts.push(format!("client {}", networks.join(", ")));
-        }
-        if !matcher.methods.is_empty() {
-            parts.push(format!("method {}", matcher.methods.join(", ")));
-        }
-        if !matcher.hosts.is_empty() {
-            parts.push(format!("host {}", hosts(&matcher.hosts)));
-        }
-        if !matcher.paths.is_empty() {
-            parts.push(format!("path {}", paths(&matcher.paths)));
-        }
-        f.write_str(&parts.join(", "))
-    }
-}
-
-fn paths(patterns: &[Pattern]) -> String {
-    patterns.iter().map(Pattern::text).collect::<Vec<_>>().join(", ")
-}
-
-fn hosts(patterns: &[HostPattern]) -> String {
-    let host = |pattern: &HostPattern| match pattern {
-        HostPattern::Exact(name) => name.clone(),
-        HostPattern::Below(suffix) => format!("*{suffix}"),
-    };
-    patterns.iter().map(host).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

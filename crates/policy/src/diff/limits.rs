@@ -28,7 +28,13 @@ pub(super) fn compare(old: &Policy, new: &Policy) -> Vec<LimitDiff> {
                 found.push(&before.name);
                 changed(before, limit, &mut diffs);
             }
-            None => diffs.extend(limit.variants().map(|(whose, terms)| one_sided(limit, whose, terms, true))),
+            None => {
+                let hint = perhaps_renamed(old, new, limit);
+                diffs.extend(limit.variants().map(|(whose, terms)| LimitDiff {
+                    hint: hint.clone(),
+                    ..one_sided(limit, whose, terms, true)
+                }));
+            }
         }
     }
     let gone = limits(old).filter(|limit| !found.contains(&limit.name.as_str()));
@@ -45,6 +51,19 @@ fn limits(policy: &Policy) -> impl Iterator<Item = &Limit> {
 /// Returns whether a limit of the old policy is what one of the new policy was.
 fn is_former(before: &Limit, after: &Limit) -> bool {
     before.name == after.name || after.was.contains(&before.name)
+}
+
+/// Returns what to do when a new limit is an old one under another name: of the same rule, on the same key, with
+/// nothing that is its heir.
+fn perhaps_renamed(old: &Policy, new: &Policy, limit: &Limit) -> String {
+    let rule = |limit: &Limit| limit.name.rsplit_once('/').map(|(rule, _)| rule.to_owned());
+    let is_gone = |before: &&Limit| !limits(new).any(|after| is_former(before, after));
+    let mut gone = limits(old).filter(is_gone);
+    let former = gone.find(|before| before.key == limit.key && rule(before) == rule(limit));
+    former.map_or_else(String::new, |former| {
+        let name = former.name.rsplit('/').next().unwrap_or_default();
+        format!("if it is {} under another name, write `was: {name}` to keep its counts", former.name)
+    })
 }
 
 /// Tells of a limit, or of one of its terms, that is in one policy only.
@@ -134,20 +153,9 @@ fn bounds(old: &Quota, new: &Quota) -> Vec<(Change, Ordering)> {
         return Vec::new();
     }
     let mut changes = Vec::new();
-    let mut compare = |what: String, old: u128, new: u128| {
-        if old != new {
-            changes.push((Change::new(what, old, new), new.cmp(&old)));
-        }
-    };
-    compare("at once".to_owned(), old.nominal().into(), new.nominal().into());
-    let mut spans: Vec<Span> = SPANS.into_iter().chain([old.window(), new.window()]).collect();
-    spans.retain(|span| *span > Span::ZERO);
-    spans.sort_unstable();
-    spans.dedup();
-    for span in spans {
-        let what = format!("at most in any {span}");
-        compare(what, old.most_in_half_open(span), new.most_in_half_open(span));
-    }
+    let (before, after) = (old.nominal(), new.nominal());
+    changes.extend(Change::of("at once", before, after).map(|change| (change, after.cmp(&before))));
+    changes.extend(over_spans(old, new));
     let (before, after) = (old.long_run(), new.long_run());
     if let order @ (Ordering::Less | Ordering::Greater) = long_run(after).cmp_to(long_run(before)) {
         changes.push((Change::new("in the long run", per_day(before), per_day(after)), order));
@@ -155,6 +163,27 @@ fn bounds(old: &Quota, new: &Quota) -> Vec<(Change, Ordering)> {
     if changes.is_empty() {
         let written = |quota: &Quota| quota.algorithm().to_owned();
         changes.push((Change::new("algorithm", written(old), written(new)), Ordering::Equal));
+    }
+    changes
+}
+
+/// Compares the most that two quotas admit in any span; spans that fare alike are told together.
+fn over_spans(old: &Quota, new: &Quota) -> Vec<(Change, Ordering)> {
+    let mut spans: Vec<Span> = SPANS.into_iter().chain([old.window(), new.window()]).collect();
+    spans.retain(|span| *span > Span::ZERO);
+    spans.sort_unstable();
+    spans.dedup();
+    let mut changes: Vec<(Change, Ordering)> = Vec::new();
+    for span in spans {
+        let (before, after) = (old.most_in_half_open(span), new.most_in_half_open(span));
+        let Some(change) = Change::of(&format!("at most in any {span}"), before, after) else { continue };
+        match changes
+            .last_mut()
+            .filter(|(last, _)| (&last.before, &last.after) == (&change.before, &change.after))
+        {
+            Some((last, _)) => last.what = format!("{}, {span}", last.what),
+            None => changes.push((change, after.cmp(&before))),
+        }
     }
     changes
 }
@@ -186,7 +215,7 @@ fn around(before: &Limit, after: &Limit) -> Vec<(Change, Ordering)> {
     let mut changes = Vec::new();
     let mut push = |change: Option<Change>, order| changes.extend(change.map(|change| (change, order)));
     let dearer = before.cost.usual().cmp(&after.cost.usual());
-    push(Change::of("cost", format!("{:?}", before.cost), format!("{:?}", after.cost)), dearer);
+    push(Change::of("cost", &before.cost, &after.cost), dearer);
     let counts = Change::of("counts", counting(&before.count), counting(&after.count));
     let fewer = rank(&after.count).cmp(&rank(&before.count));
     push(counts, fewer);
@@ -219,7 +248,7 @@ fn counting(count: &Count) -> String {
                 OnSuccess::Refund => "gives its charge back",
                 OnSuccess::Reset => "forgets all failures",
             };
-            format!("failures; a success ({success:?}) {then}")
+            format!("failures; a success ({success}) {then}")
         }
     }
 }

@@ -3,7 +3,6 @@
 use std::fmt;
 
 use super::{Change, RuleChange, RuleDiff};
-use crate::matcher::{Except, HostPattern, Matcher, Pattern};
 use crate::policy::{Mode, Policy};
 use crate::rule::{ClientSees, OnMissingKey, OnStoreFailure, Rule};
 
@@ -64,11 +63,11 @@ fn applies(rule: &Rule) -> String {
     if rule.matches.is_empty() {
         return "what no enforced limit looked at".to_owned();
     }
-    joined(&rule.matches, "; ")
+    alternatives(&rule.matches)
 }
 
 fn exceptions(rule: &Rule) -> String {
-    if rule.except.is_empty() { "nothing".to_owned() } else { joined(&rule.except, "; ") }
+    if rule.except.is_empty() { "nothing".to_owned() } else { alternatives(&rule.except) }
 }
 
 fn refusal(rule: &Rule) -> String {
@@ -77,8 +76,9 @@ fn refusal(rule: &Rule) -> String {
         .map_or_else(|| "no".to_owned(), |refuse| format!("{} ({})", refuse.status.as_u16(), refuse.because))
 }
 
-fn joined<T: fmt::Display>(items: &[T], by: &str) -> String {
-    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(by)
+/// Writes alternatives that hold commas themselves.
+fn alternatives<T: fmt::Display>(items: &[T]) -> String {
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join("; or ")
 }
 
 pub(super) fn mode(mode: Mode) -> &'static str {
@@ -109,42 +109,5 @@ fn sees(choice: ClientSees) -> &'static str {
         ClientSees::All => "all",
         ClientSees::RetryAfter => "retry_after",
         ClientSees::Nothing => "nothing",
-    }
-}
-
-impl fmt::Display for Matcher {
-    /// Writes the conditions: `POST /otp/verify on api.example.com`; how a path is compared where it is not the rule's
-    /// class that says it.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let methods = if self.methods.is_empty() { "any method".to_owned() } else { self.methods.join("|") };
-        let paths = self.paths.iter().map(Pattern::text).collect::<Vec<_>>().join("|");
-        write!(f, "{methods} {}", if paths.is_empty() { "any path" } else { &paths })?;
-        if !self.hosts.is_empty() {
-            write!(f, " on {}", joined(&self.hosts, "|"))?;
-        }
-        if self.strict_slash {
-            f.write_str(" (trailing slash kept)")?;
-        }
-        f.write_str(if self.loose { " (case ignored)" } else { "" })
-    }
-}
-
-impl fmt::Display for HostPattern {
-    /// Writes the host, one below a domain with a star.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Exact(name) => f.write_str(name),
-            Self::Below(suffix) => write!(f, "*{suffix}"),
-        }
-    }
-}
-
-impl fmt::Display for Except {
-    /// Writes the conditions.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.clients.is_empty() {
-            write!(f, "clients {}: ", joined(&self.clients, ", "))?;
-        }
-        write!(f, "{}", self.matcher)
     }
 }

@@ -74,7 +74,7 @@ fn a_smaller_burst_at_a_higher_rate_is_both() {
 fn the_same_numbers_under_another_algorithm_are_compared_by_what_they_admit() {
     let diff = one("fixed_window: { limit: 5, window: 30s }", "sliding_log: { limit: 5, window: 30s }");
     assert_eq!((diff.strictness, diff.fate), (Strictness::Tighter, Fate::Carried));
-    assert!(diff.changes.iter().any(|one| one.to_string() == "at most in any 30s: 10 -> 5"), "{diff:?}");
+    assert!(diff.changes.iter().any(|one| one.to_string() == "at most in any 1s, 30s: 10 -> 5"), "{diff:?}");
 }
 
 #[test]
@@ -152,4 +152,32 @@ fn what_else_changes_in_rules_and_around_them_is_told() {
     assert_eq!(diff.settings[0].to_string(), "mode: enforce -> shadow");
     // A limit that refuses nothing any more is looser whatever its numbers.
     assert_eq!(diff.limits[0].strictness, Strictness::Looser);
+}
+
+/// Guards the spans that are told together, and the order that tells a reader where the figures part.
+#[test]
+fn spans_that_fare_alike_are_told_in_one_line() {
+    let diff = one("sliding_log: { limit: 5, window: 24h }", "sliding_log: { limit: 10, window: 24h }");
+    let told: Vec<String> = diff.changes.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "at once: 5 -> 10",
+            "at most in any 1s, 1m, 1h, 1d: 5 -> 10",
+            "at most in any 30d: 150 -> 300",
+            "in the long run: 5 a day -> 10 a day",
+        ]
+    );
+}
+
+/// Guards against a renaming that loses its counts without a word.
+#[test]
+fn a_limit_that_looks_renamed_is_told_with_its_remedy() {
+    let log = "key: user, sliding_log: { limit: 9, window: 24h }";
+    let old = rule(&format!("{{ name: old, says: Words., {log} }}"));
+    let diff = between(&old, &rule(&format!("{{ name: new, says: Words., {log} }}")));
+    assert_eq!(diff.limits[0].hint, "if it is r/old under another name, write `was: old` to keep its counts");
+    let other = "key: device, sliding_log: { limit: 9, window: 24h }";
+    let diff = between(&old, &rule(&format!("{{ name: new, says: Words., {other} }}")));
+    assert_eq!(diff.limits[0].hint, "");
 }
