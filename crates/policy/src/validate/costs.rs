@@ -107,14 +107,14 @@ fn mapping(name: Option<&str>, node: &Node, keys: &keys::Table<'_>, report: &mut
             fields.lack(&SOURCES, format!("{what} does not say where it is read"), remedy);
             None
         }
-        Some(("by", entry)) => match (name, keys.named(&entry.value, report)) {
-            (Some(name), part) => table(&mut fields, name, (part, &entry.value), report),
-            (None, _) => {
+        Some(("by", entry)) => {
+            let part = keys.named(&entry.value, report);
+            if name.is_none() {
                 let remedy = "declare it under `costs` and write its name here";
                 report.add(entry.place, "a table of costs needs a name", remedy);
-                None
             }
-        },
+            name.and_then(|name| table(&mut fields, name, (part, &entry.value), report))
+        }
         Some(("header", _)) => header(&mut fields, &what, report).map(Cost::Header),
         Some((_, entry)) => items(&entry.value, report).map(Cost::Items),
     };

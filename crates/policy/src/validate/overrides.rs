@@ -127,6 +127,8 @@ fn days_before(year: u32, month: u32) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use tidegate_algorithms::Timestamp;
+
     use super::end_of_day;
 
     /// Guards the end of an override: the midnight after its last day, in leap years as well.
@@ -140,7 +142,7 @@ mod tests {
             ("2099-12-31", 4_102_444_800),
             ("2111-12-31", 4_481_136_000),
         ] {
-            assert_eq!(end_of_day(day).map(|end| end.as_micros()), Ok(end * 1_000_000), "{day}");
+            assert_eq!(end_of_day(day).map(Timestamp::as_micros), Ok(end * 1_000_000), "{day}");
         }
     }
 

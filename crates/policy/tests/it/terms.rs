@@ -261,7 +261,7 @@ fn a_plan_is_told_by_a_table_of_keys() {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
 }
 
 fn overriding(value: &str, more: &str) -> String {
