@@ -7,7 +7,7 @@ use std::error::Error;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
-use tidegate_algorithms::{Anchor, Quota, QuotaError, Rate, Span};
+use tidegate_algorithms::{Anchor, Calendar, Quota, QuotaError, Rate, Span};
 
 const DAY: Span = Span::from_secs(86_400);
 
@@ -24,7 +24,10 @@ pub(crate) fn report() -> Result<String, Box<dyn Error>> {
         worst("5 per 30 s", Span::from_secs(30), &codes)?,
         worst("100 per 60 s", Span::from_secs(60), &requests()?)?,
         queue(Quota::leaky_bucket(Rate::new(5, Span::from_secs(1))?, 10)?)?,
-        guesses(&[&codes[..], &[patient]].concat())?,
+        guesses(&[&codes[..], &[patient, locks()?[0]]].concat())?,
+        lockouts()?,
+        months()?,
+        denied(&[&codes[..], &[patient, locks()?[0]]].concat())?,
     ];
     Ok(tables.join("\n"))
 }
@@ -71,6 +74,82 @@ fn worst(nominal: &str, window: Span, quotas: &[Named]) -> Result<String, std::f
             write!(out, "{:>12}", quota.most_in_closed(span))?;
         }
         writeln!(out, "{:>8}", quota.state_bytes())?;
+    }
+    Ok(out)
+}
+
+/// Ten failures, then half an hour, as two rule books have it; and three, then a quarter.
+fn locks() -> Result<[Named; 3], QuotaError> {
+    let minutes = |n: u64| Span::from_secs(n * 60);
+    Ok([
+        ("lockout 10 in 30m, 30m", Quota::lockout(10, minutes(30), minutes(30))?),
+        ("lockout 10 in 24h, 30m", Quota::lockout(10, DAY, minutes(30))?),
+        ("lockout 3 in 5m, 15m", Quota::lockout(3, minutes(5), minutes(15))?),
+    ])
+}
+
+/// What lockouts admit, and what to somebody who is never locked.
+fn lockouts() -> Result<String, Box<dyn Error>> {
+    let spans = [Span::from_secs(1_800), Span::from_secs(3_600), DAY];
+    let mut out = format!("{:<34}", "lockout: most in");
+    for span in spans {
+        write!(out, "{:>12}", format!("[t,t+{span}]"))?;
+    }
+    writeln!(out, "{:>12}", "a day")?;
+    for (name, quota) in locks()? {
+        let Quota::Lockout(lockout) = quota else { continue };
+        let run = quota.long_run();
+        let row = |what: &str, most: [u128; 3], a_day: u128| {
+            let [short, hour, day] = most;
+            format!("{:<34}{short:>12}{hour:>12}{day:>12}{a_day:>12}\n", format!("{name}{what}"))
+        };
+        let per_day =
+            |units: u32, micros: u64| u128::from(units) * u128::from(DAY.as_micros()) / u128::from(micros);
+        let day = per_day(run.units, run.micros);
+        out.push_str(&row("", spans.map(|span| quota.most_in_closed(span)), day));
+        let careful = per_day(lockout.attempts() - 1, lockout.within().as_micros());
+        out.push_str(&row(
+            ", not locked",
+            spans.map(|span| lockout.most_without_locking_in_closed(span)),
+            careful,
+        ));
+    }
+    Ok(out)
+}
+
+/// What a quota of a calendar month admits at worst.
+fn months() -> Result<String, Box<dyn Error>> {
+    let month = Quota::calendar_window(10_000, Calendar::Month)?;
+    let mut out = format!("{:<34}", "10,000 a calendar month: most in");
+    let spans = [1, 28, 31, 59, 365].map(|days| Span::from_secs(days * 86_400));
+    for span in spans {
+        write!(out, "{:>12}", format!("[t,t+{span})"))?;
+    }
+    write!(out, "\n{:<34}", "fixed_window, calendar")?;
+    for span in spans {
+        write!(out, "{:>12}", month.most_in_half_open(span))?;
+    }
+    out.push('\n');
+    Ok(out)
+}
+
+/// The fewest requests that keep a key refused in half-open spans.
+fn denied(quotas: &[Named]) -> Result<String, std::fmt::Error> {
+    let spans = [Span::from_secs(30), Span::from_secs(600), Span::from_secs(3_600), DAY];
+    let mut out = format!("{:<30}", "requests to deny a key for");
+    for span in spans {
+        write!(out, "{:>10}", span.to_string())?;
+    }
+    out.push('\n');
+    for (name, quota) in quotas {
+        write!(out, "{name:<30}")?;
+        for span in spans {
+            let closed = Span::from_micros(span.as_micros() - 1);
+            let requests =
+                quota.requests_to_deny(closed).map_or_else(|| "more".to_owned(), |n| n.to_string());
+            write!(out, "{requests:>10}")?;
+        }
+        out.push('\n');
     }
     Ok(out)
 }

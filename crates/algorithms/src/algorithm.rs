@@ -72,8 +72,9 @@ pub fn settle(quota: &Quota, state: Option<&State>, now: Timestamp) -> Change {
 
 /// Gives a charge back, never leaving more than if the request had not been made.
 ///
-/// The caller sees to it that a receipt is used once. Where the charge can no longer be told apart (its window is
-/// over, the bucket has refilled, another slot has become the tail) nothing is given. The promise holds while, between
+/// The caller sees to it that a receipt is used once. Where the charge can no longer be told apart (its window or its
+/// lock is over, the bucket has refilled, another slot has become the tail) nothing is given. Without the charge that
+/// opened a window the window would end later, so its refund may put the end off. The promise holds while, between
 /// the charge and its refund, time does not go back and the quota stays the same. A bucket's level is told by an
 /// instant up to one unit's time ago, so in that time after the epoch a refund may come out up to a unit short.
 pub fn refund(quota: &Quota, state: Option<&State>, receipt: &Receipt, now: Timestamp) -> Change {

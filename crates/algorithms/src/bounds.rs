@@ -76,8 +76,8 @@ impl Quota {
     ///
     /// Somebody who wants another's requests refused pays this, and no other limit: at every instant at which a unit is
     /// free he asks first (a refusal's retry tells him when), he alone asks, and he begins at the time that suits him,
-    /// such as the start of a window. Who cannot keep in step needs more, or leaves gaps. A limit of zero costs nothing. For a sliding
-    /// counter of a unit a microsecond and more it is a lower bound.
+    /// such as the start of a window. Who cannot keep in step needs more, or leaves gaps. A limit of zero costs
+    /// nothing. For a sliding counter of a unit a microsecond and more it is a lower bound.
     pub fn requests_to_deny(&self, span: Span) -> Option<u64> {
         let rounds = |units: u32, round: Span| {
             let begun = span.as_micros().checked_div(round.as_micros())?.checked_add(1)?;
@@ -99,7 +99,7 @@ impl Quota {
     }
 
     /// Returns the most bytes of numbers one key's state holds: instants of 8 bytes, counts of 4, and for a log as
-    /// many entries as units.
+    /// many entries as units, which it reaches with costs of one.
     pub fn state_bytes(&self) -> u64 {
         match self {
             Self::FixedWindow(quota) if quota.anchor == Anchor::FirstHit => 16,

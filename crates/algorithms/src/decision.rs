@@ -115,6 +115,9 @@ impl Retry {
 }
 
 /// What was charged, and when: what a refund needs. Good for one refund.
+///
+/// It can be taken apart and put together again, to be kept outside the process: whatever its parts, a refund with it is
+/// total, and takes no more out of a state than the state holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Receipt {
     pub(crate) charged_at: Timestamp,

@@ -11,6 +11,7 @@
 //! - a state dated after `now` is re-dated to `now`, its counts and credit kept, even when the request is refused;
 //! - from [`keep_until`] on, no decision differs from a fresh state's;
 //! - [`refund`] never leaves more than if the request had not been made;
+//! - [`carry`] to another quota keeps what is in use in use, and refills nothing;
 //! - nothing admits more than [`Quota::most_in_closed`] says.
 //!
 //! ```

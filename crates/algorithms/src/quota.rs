@@ -11,7 +11,12 @@ use crate::wide::mul_div_ceil;
 
 /// The largest limit, capacity, queue or cost: 2^30 units.
 pub const MAX_UNITS: u32 = 1 << 30;
-/// The largest limit of a sliding log, which keeps up to one entry a unit (about 16 bytes each).
+/// The largest limit of a sliding log, in units.
+///
+/// A log keeps one entry of 16 bytes for each instant that charged, however many units it charged: 50,000 units in costs
+/// of 25 are at most 2,000 entries. With costs of one there is an entry a unit, 1.6 MB at this limit, and a refusal may
+/// have to pass them all; more would be too long a time for the others who wait for the same lock, or for a store that is
+/// asked over the network.
 pub const MAX_LOG_UNITS: u32 = 100_000;
 /// The shortest window or period.
 pub const MIN_SPAN: Span = Span::from_millis(1);

@@ -54,3 +54,16 @@ fn a_log_read_from_overfull_stamps_forgets_them_all() {
     world.now = Timestamp::from_micros(1_000_007).unwrap();
     assert_eq!(world.ask(Ask::ONE).decision.remaining, 4);
 }
+
+/// One entry a unit would make a day's spending of 50,000 cents 800 kB a key.
+#[test]
+fn a_log_keeps_one_entry_a_charge_however_many_units_it_took() {
+    let quota = Quota::sliding_log(50_000, Span::from_secs(86_400)).unwrap();
+    let mut world = World::new(quota, 1_700_000_000_000_000);
+    while world.ask(Ask::units(25)).decision.is_admitted() {
+        world.now = world.now.saturating_add(Span::from_secs(1));
+    }
+    let Some(State::Log(log)) = world.state else { panic!("no log") };
+    assert_eq!((log.len(), log.stamps().map(|stamp| stamp.units).sum::<u32>()), (2_000, 50_000));
+    assert!(log.heap_bytes() < 70_000, "{} bytes", log.heap_bytes());
+}
