@@ -17,9 +17,14 @@ use crate::reply::Reply;
 ///   charged and it is not; when an enforced one refuses, neither is.
 /// - A (limit, key) named twice in a batch sees its first charge.
 /// - A check that asks for zero units is answered and takes nothing.
-/// - State belongs to (limit, key) and is held against whatever quota comes with a check. It is forgotten no sooner
-///   than it cannot be told from a fresh one under the quota it was last written with.
+/// - State belongs to (limit, key), whatever quota comes with a check. Under another than it was last written with it is
+///   carried over first ([`carry`]), and any decision, also one that refuses, writes it so; a peek does not. Where that
+///   loses something, the state that is left is kept for when its quota comes back, and the stricter of the two is met
+///   then. So a change never refills, and a key that goes to and fro between plans is admitted by each within its bound.
+/// - It is forgotten no sooner than it cannot be told from a fresh one under the quota it was last written with.
 /// - Time is the store's. `at` passes an instant instead, for tests and simulations; a batch sees one instant.
+///
+/// [`carry`]: tidegate_algorithms::carry
 pub trait Store: Send + Sync + fmt::Debug {
     /// Returns the id of the limit of that name, the same for the life of the store.
     fn limit(&self, name: &str) -> LimitId;
@@ -38,8 +43,10 @@ pub trait Store: Send + Sync + fmt::Debug {
     fn peek<'a>(&'a self, checks: &'a [Check<'a>], at: Option<Timestamp>) -> Reply<'a, Decided>;
 
     /// Gives charges back, each as far as its algorithm can without ever leaving more than if the request had not
-    /// been made. The caller uses a receipt once, and none of a key that was reset in between: what came after the reset
-    /// holds no such charge.
+    /// been made; none once the state was written under another quota. The caller uses a receipt once, and none of a key
+    /// that was reset in between, by [`Give::All`] too: what came after the reset holds no such charge.
+    ///
+    /// [`Give::All`]: crate::Give::All
     fn refund<'a>(&'a self, refunds: &'a [Refund<'a>], at: Option<Timestamp>) -> Reply<'a, ()>;
 
     /// Forgets what the limit remembers about the key.

@@ -79,6 +79,9 @@ pub struct Usage {
 /// its limit in that situation, until there is room for a state of its own, which starts as a copy of the shared one.
 /// Resetting such a key does nothing, since what it shares is also others'.
 ///
+/// A key has a second place while a plan that it left says more than the one it is on. Without room for both it has one,
+/// and what the plan it is on cannot hold is forgotten.
+///
 /// A sliding log that would need more memory than is left does not grow: its newest entry takes the new units in and
 /// the new date on, so that they leave later than they would have, never earlier.
 pub struct MemoryStore {
