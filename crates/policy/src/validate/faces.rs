@@ -8,7 +8,7 @@ use http::Uri;
 use tidegate_algorithms::Span;
 
 use super::span_in;
-use crate::file::{Fields, Node, Report};
+use crate::file::{Fields, Node, Report, Value};
 use crate::policy::{Admin, Api, Gateway, Health, TlsFiles};
 use crate::problem::Place;
 
@@ -87,10 +87,12 @@ fn listen(
     let address =
         given.parse().ok().or_else(|| given.parse().ok().map(|port| SocketAddr::new(loopback, port)));
     let Some(address) = address else {
-        let port = given.rsplit(':').next().and_then(|port| port.parse::<u16>().ok());
-        let remedy = match port {
-            Some(port) => format!("write an address and a port, such as 127.0.0.1:{port}"),
-            None => "write an address and a port, such as 127.0.0.1:8080".to_owned(),
+        let port = given.rsplit(':').next().unwrap_or_default();
+        let too_high = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+        let remedy = match port.parse::<u16>() {
+            Ok(port) => format!("write an address and a port, such as 127.0.0.1:{port}"),
+            Err(_) if too_high => "a port is at most 65535".to_owned(),
+            Err(_) => "write an address and a port, such as 127.0.0.1:8080".to_owned(),
         };
         report.add(node.place, format!("{face} cannot listen on \"{given}\""), remedy);
         return None;
@@ -137,7 +139,21 @@ fn gateway(node: &Node, listens: &mut Vec<Listen>, report: &mut Report) -> Optio
 /// Reads `scheme://host:port`: a path would change what rules match, and credentials belong in no policy.
 fn read_upstream(node: &Node, report: &mut Report) -> Option<Uri> {
     const EXAMPLE: &str = "write a scheme, a host and a port, such as http://127.0.0.1:3000";
+    if matches!(node.value, Value::List(_)) {
+        let message = "the upstream has to be one, and this is a list";
+        report.add(
+            node.place,
+            message,
+            "write one: several servers stand behind a load balancer of their own",
+        );
+        return None;
+    }
     let given = node.text("the upstream", report)?;
+    // Whatever else is wrong: a password goes into no message, nor into the log that holds it.
+    if given.contains('@') {
+        report.add(node.place, "the upstream has a name and password in it", EXAMPLE);
+        return None;
+    }
     let uri = given.parse::<Uri>().ok().filter(|uri| uri.authority().is_some());
     let why = match &uri {
         None => Some(format!("the upstream \"{given}\" is not a URL")),
@@ -149,9 +165,6 @@ fn read_upstream(node: &Node, report: &mut Report) -> Option<Uri> {
         }
         Some(uri) if uri.path() != "/" || uri.query().is_some() => {
             Some(format!("the upstream \"{given}\" has a path, which would not be the one that rules match"))
-        }
-        Some(uri) if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) => {
-            Some("the upstream has a name and password in it".to_owned())
         }
         Some(_) => None,
     };

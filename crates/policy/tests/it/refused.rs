@@ -9,8 +9,15 @@ use std::path::{Path, PathBuf};
 use tidegate_policy::{Policy, Problems, Reading, Surroundings};
 
 /// The variables that files may read.
-const VARIABLES: [(&str, &str); 4] =
-    [("LISTEN", "127.0.0.1:8080"), ("PORT", "eighty"), ("EMPTY", ""), ("LIST", "[10.0.0.0/8, 192.0.2.1]")];
+const VARIABLES: [(&str, &str); 5] = [
+    ("LISTEN", "127.0.0.1:8080"),
+    ("PORT", "eighty"),
+    ("EMPTY", ""),
+    ("LIST", "[10.0.0.0/8, 192.0.2.1]"),
+    ("PASSWORD", SECRET),
+];
+/// What no message may show.
+const SECRET: &str = "hunter2";
 
 /// The fewest files: each is a mistake that people make.
 const FEWEST: usize = 120;
@@ -53,6 +60,7 @@ fn a_bad_file_is_refused_with_every_problem_at_its_place() {
             Ok(_) => "accepted\n".to_owned(),
             Err(problems) => format!("{problems}\n"),
         };
+        assert!(!rendered.contains(SECRET), "{name} shows a secret: {rendered}");
         let beside = path.with_extension("txt");
         if std::env::var_os("BLESS").is_some() {
             fs::write(&beside, &rendered).unwrap();
