@@ -2,7 +2,47 @@
 
 /// Words of other products and of everyday speech, and the members they may stand for here: the first that the mapping
 /// knows is meant. Case, hyphens and underscores do not count.
-const SYNONYMS: [(&[&str], &[&str]); 26] = [
+const SYNONYMS: [(&[&str], &[&str]); 36] = [
+    (
+        &[
+            "limit",
+            "max",
+            "max_attempts",
+            "max_retry",
+            "tries",
+            "failures",
+            "max_failures",
+            "threshold",
+            "count",
+            "requests",
+            "after",
+        ],
+        &["attempts"],
+    ),
+    (&["window", "period", "interval", "per", "find_time", "time_window"], &["within"]),
+    (
+        &[
+            "lock_for",
+            "locked_for",
+            "lock_time",
+            "lock_duration",
+            "lockout_time",
+            "duration",
+            "ban",
+            "ban_time",
+            "block_for",
+            "penalty",
+            "cooldown",
+        ],
+        &["lock"],
+    ),
+    (&["reason", "why"], &["because"]),
+    (&["expires", "expires_at", "expiry", "end", "valid_until"], &["until"]),
+    (&["key"], &["by"]),
+    (&["status_codes", "statuses"], &["status"]),
+    (&["on_ok", "after_success"], &["on_success"]),
+    (&["table", "map", "mapping", "members"], &["values"]),
+    (&["otherwise", "else", "fallback", "rest"], &["default"]),
     (
         &[
             "requests",
@@ -72,7 +112,12 @@ const SYNONYMS: [(&[&str], &[&str]); 26] = [
 ];
 
 /// Words that need a sentence, and the member that the sentence is about, which the mapping has to know.
-const SENTENCES: [(&[&str], &str, &str); 6] = [
+const SENTENCES: [(&[&str], &str, &str); 7] = [
+    (
+        &["key", "keys", "match", "for"],
+        "until",
+        "write `value: …`: an override is for one value of the limit's key",
+    ),
     (
         &["algorithm", "strategy", "type", "policy", "rate_limit"],
         "sliding_counter",
