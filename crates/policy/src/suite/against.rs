@@ -43,32 +43,32 @@ impl<'p> Names<'p> {
 
     fn check(&self, expectation: &Expectation, report: &mut Report) {
         let limits: Vec<_> = self.limits.iter().map(|limit| limit.name.as_str()).collect();
-        let mut limit = |named: &Named| known(named, "limit", &limits, report);
-        match expectation {
-            Expectation::Limit(named) => named.iter().for_each(limit),
+        let (what, there, named): (_, &[&str], Vec<&Named>) = match expectation {
+            Expectation::Limit(named) => ("limit", &limits, named.iter().collect()),
             Expectation::RefusedBy(list) | Expectation::WouldRefuse(list) | Expectation::Skipped(list) => {
-                list.iter().for_each(limit);
+                ("limit", &limits, list.iter().collect())
             }
             Expectation::Remaining(list) | Expectation::Cost(list) => {
-                list.iter().for_each(|(named, _)| limit(named))
+                ("limit", &limits, list.iter().map(|(named, _)| named).collect())
             }
-            Expectation::Plan(list) => {
-                list.iter().for_each(|(named, _)| limit(named));
-                list.iter().for_each(|(named, plan)| self.plan(named, plan.as_deref(), report));
-            }
-            Expectation::Matches(list) => {
-                list.iter().for_each(|named| known(named, "rule", &self.rules, report));
-            }
-            Expectation::Keys(list) => {
-                list.iter().for_each(|(named, _)| known(named, "key", &self.parts, report));
-            }
+            Expectation::Plan(list) => ("limit", &limits, list.iter().map(|(named, _)| named).collect()),
+            Expectation::Matches(list) => ("rule", &self.rules, list.iter().collect()),
+            Expectation::Keys(list) => ("key", &self.parts, list.iter().map(|(named, _)| named).collect()),
             Expectation::Admitted(_)
             | Expectation::Allowed(_)
             | Expectation::Status(_)
             | Expectation::Says(_)
             | Expectation::RetryAfter(_)
             | Expectation::Delay(_)
-            | Expectation::Because(_) => {}
+            | Expectation::Because(_) => return,
+        };
+        for named in named {
+            known(named, what, there, report);
+        }
+        if let Expectation::Plan(list) = expectation {
+            for (of, plan) in list {
+                self.plan(of, plan.as_deref(), report);
+            }
         }
     }
 
@@ -82,17 +82,17 @@ impl<'p> Names<'p> {
                 Whose::Plan(name) | Whose::Key(name) => Some(name),
             })
             .collect();
-        let named = Named { name: plan.to_owned(), place: of.place };
-        known(&named, &format!("plan or override of {}", of.name), &names, report);
+        let wanted = Named { name: plan.to_owned(), place: of.place };
+        known(&wanted, &format!("plan or override of {}", of.name), &names, report);
     }
 }
 
 /// Reports a name that is not among those of the policy.
-fn known(named: &Named, what: &str, names: &[&str], report: &mut Report) {
-    if names.contains(&named.name.as_str()) {
+fn known(wanted: &Named, what: &str, names: &[&str], report: &mut Report) {
+    if names.contains(&wanted.name.as_str()) {
         return;
     }
-    let remedy = match nearest(&named.name, names.iter().copied()) {
+    let remedy = match nearest(&wanted.name, names.iter().copied()) {
         Some(name) => format!("did you mean \"{name}\"?"),
         None if names.is_empty() => "there is none".to_owned(),
         None => {
@@ -102,5 +102,5 @@ fn known(named: &Named, what: &str, names: &[&str], report: &mut Report) {
             format!("there are {}", names.join(", "))
         }
     };
-    report.add(named.place, format!("the policy has no {what} \"{}\"", named.name), remedy);
+    report.add(wanted.place, format!("the policy has no {what} \"{}\"", wanted.name), remedy);
 }

@@ -151,9 +151,9 @@ fn expectation(entry: &Entry, report: &mut Report) -> Option<Expectation> {
         "admitted" => Expectation::Admitted(count(node, "admitted", report)?),
         "allowed" => Expectation::Allowed(node.boolean("allowed", report)?),
         "status" => Expectation::Status(status(node, report)?),
-        "limit" => {
-            Expectation::Limit(optional(node, "limit", report)?.map(|name| Named { name, place: node.place }))
-        }
+        "limit" => Expectation::Limit(
+            unless_none(node.text("limit", report)?).map(|name| Named { name, place: node.place }),
+        ),
         "says" => Expectation::Says(node.text("says", report)?.to_owned()),
         "retry_after" if node.scalar() == Some("never") => Expectation::RetryAfter(None),
         "retry_after" => Expectation::RetryAfter(Some(span(node, "retry_after", report)?)),
@@ -166,7 +166,9 @@ fn expectation(entry: &Entry, report: &mut Report) -> Option<Expectation> {
         "remaining" => {
             Expectation::Remaining(each(entry, report, |node, report| count(node, "remaining", report)))
         }
-        "plan" => Expectation::Plan(each(entry, report, |node, report| optional(node, "the plan", report))),
+        "plan" => Expectation::Plan(each(entry, report, |node, report| {
+            node.text("the plan", report).map(unless_none)
+        })),
         "cost" => Expectation::Cost(each(entry, report, |node, report| count(node, "cost", report))),
         "keys" => Expectation::Keys(each(entry, report, |node, report| match node.kind() {
             "nothing" => Some(None),
@@ -176,10 +178,9 @@ fn expectation(entry: &Entry, report: &mut Report) -> Option<Expectation> {
     })
 }
 
-/// Reads a name, or `none`.
-fn optional(node: &Node, what: &str, report: &mut Report) -> Option<Option<String>> {
-    let text = node.text(what, report)?;
-    Some((text != "none").then(|| text.to_owned()))
+/// Returns a name, unless it is the word for none.
+fn unless_none(text: &str) -> Option<String> {
+    (text != "none").then(|| text.to_owned())
 }
 
 pub(super) fn status(node: &Node, report: &mut Report) -> Option<StatusCode> {
