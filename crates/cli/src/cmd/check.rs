@@ -1,7 +1,7 @@
 //! `tidegate check`: everything that is wrong with policy files, or what they say when nothing is.
 
 use tidegate::files::Loaded;
-use tidegate_policy::{Cost, Limit, Mode, Policy};
+use tidegate_policy::{Cost, Count, Limit, Mode, Policy, Terms, Whose};
 
 use crate::args::CheckArgs;
 use crate::exit::{Exit, Failure};
@@ -47,9 +47,11 @@ fn describe(name: Option<&str>, policy: &Policy, out: &mut Output) {
         out.line("shadow mode: nothing is refused, refusals are only counted");
     }
     let mut table = Table::new(["LIMIT", "KEY", "NUMBERS", "WORDS"]);
-    for limit in limits {
-        let words = if limit.terms.says.is_empty() { "-" } else { &limit.terms.says };
-        table.push([limit.name.clone(), limit.key.to_string(), numbers(limit), words.to_owned()]);
+    for (limit, whose, terms) in
+        limits.iter().flat_map(|limit| limit.variants().map(move |(whose, terms)| (limit, whose, terms)))
+    {
+        let words = if terms.says.is_empty() { "-" } else { &terms.says };
+        table.push([called(limit, whose), limit.key.to_string(), numbers(limit, terms), words.to_owned()]);
     }
     out.line("");
     for line in table.lines() {
@@ -61,14 +63,28 @@ fn count(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
+/// Returns a limit's name, with the plan or the key whose terms are told.
+fn called(limit: &Limit, whose: Whose<'_>) -> String {
+    match whose {
+        Whose::Everybody => limit.name.clone(),
+        Whose::Plan(plan) => format!("{}, {plan}", limit.name),
+        // A digest is told apart by its beginning.
+        Whose::Key(value) if value.starts_with("sha256:") => {
+            format!("{}, for {}…", limit.name, value.get(..15).unwrap_or(value))
+        }
+        Whose::Key(value) => format!("{}, for {value}", limit.name),
+    }
+}
+
 /// Returns a limit's algorithm and its numbers, as the policy file writes them.
-fn numbers(limit: &Limit) -> String {
-    let algorithm = limit.terms.quota.algorithm();
+fn numbers(limit: &Limit, terms: &Terms) -> String {
+    let algorithm = terms.quota.algorithm();
+    let counted = if limit.count == Count::Every { "" } else { ", failures only" };
     let cost = match &limit.cost {
         Cost::Units(1) => String::new(),
         cost => format!(", cost {cost}"),
     };
     let unit = limit.unit.as_ref().map(|unit| format!(", in {unit}")).unwrap_or_default();
     let shadow = if limit.mode == Mode::Shadow { " (shadow)" } else { "" };
-    format!("{algorithm}: {}{cost}{unit}{shadow}", limit.terms.numbers)
+    format!("{algorithm}: {}{cost}{unit}{counted}{shadow}", terms.numbers)
 }
