@@ -131,6 +131,11 @@ impl Cost {
         }
     }
 
+    /// Returns whether it depends on the instant of the request.
+    pub(crate) fn needs_date(&self) -> bool {
+        matches!(self, Self::Table(table) if table.by.needs_date())
+    }
+
     /// Adds the names of the keys it looks at, each once.
     pub(crate) fn sources<'a>(&'a self, names: &mut Vec<&'a str>) {
         if let Self::Table(table) = self {

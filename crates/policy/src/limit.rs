@@ -121,4 +121,12 @@ impl Limit {
     pub fn needs_body(&self) -> bool {
         self.key.needs_body() || self.cost.needs_body() || self.plans.as_ref().is_some_and(Plans::needs_body)
     }
+
+    /// Returns whether it depends on the instant of the request: on a token's expiry, or on an override's end.
+    pub fn needs_date(&self) -> bool {
+        self.key.needs_date()
+            || self.cost.needs_date()
+            || self.plans.as_ref().is_some_and(Plans::needs_date)
+            || self.overrides.iter().any(|one| one.until.is_some())
+    }
 }

@@ -80,6 +80,13 @@ impl Plans {
         }
     }
 
+    /// Returns whether the choice depends on the instant of the request.
+    pub(crate) fn needs_date(&self) -> bool {
+        match &self.by {
+            PlanBy::Header(part) | PlanBy::Claim(part) | PlanBy::Table(part, _) => part.needs_date(),
+        }
+    }
+
     /// Adds the names of the keys it looks at, each once.
     pub(crate) fn sources<'a>(&'a self, names: &mut Vec<&'a str>) {
         if let PlanBy::Table(part, _) = &self.by {

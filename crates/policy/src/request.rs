@@ -168,7 +168,8 @@ impl Policy {
         Ok(Seen { request: *request, normal, client, ready: None, now: None, tokens: Tokens::default() })
     }
 
-    /// Reads a request at an instant; some or all of its keys may be given ready-made.
+    /// Reads a request at an instant, which may be left out for a policy to which it makes no difference (see
+    /// [`Policy::needs_date`]); some or all of its keys may be given ready-made.
     ///
     /// # Errors
     /// When its path can be read in more than one way.
@@ -176,9 +177,14 @@ impl Policy {
         &self,
         request: &Request<'a>,
         ready: Option<&'a ReadyKeys>,
-        now: Timestamp,
+        now: impl Into<Option<Timestamp>>,
     ) -> Result<Seen<'a>, Ambiguous> {
-        Ok(Seen { ready, now: Some(now), ..self.see(request)? })
+        Ok(Seen { ready, now: now.into(), ..self.see(request)? })
+    }
+
+    /// Returns whether any limit depends on the instant of a request.
+    pub fn needs_date(&self) -> bool {
+        self.rules.iter().chain(&self.fallback).flat_map(|rule| &rule.limits).any(Limit::needs_date)
     }
 
     /// Returns every rule that applies, in the order of the file; the fallback is not among them.

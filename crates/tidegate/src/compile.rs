@@ -8,6 +8,7 @@ use tidegate_policy as file;
 use tidegate_policy::{Matched, Policy};
 use tidegate_store::Store;
 
+use crate::clock::Dates;
 use crate::limit::{Counts, Disclosure, Limit, OnStoreFailure, OnSuccess};
 use crate::limiter::{BuildError, Built, CheckOptions, Inner, Lasting};
 use crate::observe::{LimitTally, RuleTally, add, read};
@@ -15,6 +16,7 @@ use crate::observe::{LimitTally, RuleTally, add, read};
 /// A policy, where its rules' limits begin among the limiter's, and what is counted of them.
 pub(crate) struct Compiled {
     pub(crate) policy: Arc<Policy>,
+    pub(crate) dates: Dates,
     /// The rules, then the fallback.
     rules: Vec<CompiledRule>,
     pub(crate) limits: Vec<Arc<LimitTally>>,
@@ -48,9 +50,11 @@ pub(crate) fn compiled(
         rules.push(CompiledRule { first: limits.len(), matched_before: tally.matches(), tally });
         limits.extend(rule.limits.iter().map(|limit| built(rule, limit)));
     }
+    let dates = Dates::of(&policy, &store);
     let mut inner = Inner::new(store, Arc::clone(&lasting), limits)?;
     inner.policy = Some(Compiled {
         policy: Arc::new(policy),
+        dates,
         rules,
         limits: inner.limits.iter().map(|registered| Arc::clone(&registered.tally)).collect(),
         lasting,

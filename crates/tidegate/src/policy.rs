@@ -12,7 +12,7 @@ use crate::limiter::{BuildError, CheckOptions, Lasting, Limiter, Snapshot};
 use crate::observe::LimitTally;
 use crate::plan::{Plan, Terms};
 use crate::verdict::{BadKey, Denial, Ruling, Verdict};
-use crate::{clock, warnings};
+use crate::warnings;
 
 impl Limiter {
     /// Builds a limiter by a policy, on the store the policy names.
@@ -163,8 +163,7 @@ impl Compiled {
         if !options.peek {
             self.count_request();
         }
-        let now = options.at.unwrap_or_else(clock::wall);
-        let seen = match self.policy.see_at(request, ready, now) {
+        let seen = match self.policy.see_at(request, ready, self.dates.at(options)) {
             Ok(seen) => seen,
             // In a shadow file nothing is ever refused.
             Err(_) if self.policy.mode == file::Mode::Shadow => return Ok(()),

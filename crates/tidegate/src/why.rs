@@ -2,11 +2,9 @@
 //!
 //! What applies, what is read and what is skipped is asked of the code that decides; here it is only written down.
 
-use tidegate_algorithms::Timestamp;
 use tidegate_policy as file;
 use tidegate_policy::{Ambiguous, Client, Fit, Identities, Matched, ReadyKeys, Request, Seen, Whose};
 
-use crate::clock;
 use crate::compile::Compiled;
 use crate::limiter::{CheckOptions, Snapshot};
 use crate::plan::Terms;
@@ -73,7 +71,7 @@ pub enum Looked {
         /// Under these terms, where others have others.
         terms: Option<ChosenTerms>,
         /// What it said; `None` when the request was turned away without asking.
-        decision: Option<LimitDecision>,
+        decision: Option<Box<LimitDecision>>,
     },
     /// It did not look, since the request lacks its key.
     Skipped,
@@ -106,7 +104,7 @@ impl LimitWhy {
     /// Returns what the limit said, if it was asked.
     pub fn decision(&self) -> Option<&LimitDecision> {
         match &self.looked {
-            Looked::Asked { decision, .. } => decision.as_ref(),
+            Looked::Asked { decision, .. } => decision.as_deref(),
             _ => None,
         }
     }
@@ -122,9 +120,8 @@ impl Snapshot {
     ///
     /// Without a policy there is no rule to speak of.
     pub async fn why(&self, request: &Request<'_>, ready: Option<&ReadyKeys>, options: CheckOptions) -> Why {
-        let at = Some(options.at.unwrap_or_else(clock::wall));
         let verdict = self.check_with(request, ready, CheckOptions { peek: true, ..options }).await;
-        self.why_of(request, ready, CheckOptions { at, ..options }, &verdict)
+        self.why_of(request, ready, options, &verdict)
     }
 
     /// Says why a request got a verdict, which has to come from this snapshot, by the same request and options.
@@ -138,8 +135,7 @@ impl Snapshot {
         let none = |path| Why { path, client: None, rules: Vec::new(), verdict: verdict.clone() };
         let Some(compiled) = &self.inner.policy else { return none(Ok(request.path.to_owned())) };
         let policy = &*compiled.policy;
-        let now: Timestamp = options.at.unwrap_or_else(clock::wall);
-        let seen = match policy.see_at(request, ready, now) {
+        let seen = match policy.see_at(request, ready, compiled.dates.at(options)) {
             Ok(seen) => seen,
             Err(ambiguous) => return none(Err(bad(&ambiguous))),
         };
@@ -233,7 +229,7 @@ impl Telling<'_> {
             Ok(Some(terms)) => Looked::Asked {
                 units: terms.cost,
                 terms: chosen(limit, terms.variant),
-                decision: self.decision(&limit.name).cloned(),
+                decision: self.decision(&limit.name).cloned().map(Box::new),
             },
         };
         let is_counted = matches!(looked, Looked::Asked { .. }) && !limit.key.is_global();
@@ -262,9 +258,10 @@ fn chosen(limit: &file::Limit, variant: usize) -> Option<ChosenTerms> {
         Whose::Everybody => return None,
         Whose::Plan(name) => {
             let plans = limit.plans.as_ref()?;
-            let because = match plans.default == variant {
-                true => format!("is the default plan; others are named by {}", plans.by()),
-                false => format!("is the plan that {} names", plans.by()),
+            let because = if plans.default == variant {
+                format!("is the default plan; others are named by {}", plans.by())
+            } else {
+                format!("is the plan that {} names", plans.by())
             };
             ChosenTerms { name: name.to_owned(), because }
         }

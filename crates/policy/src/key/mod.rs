@@ -114,6 +114,11 @@ impl Key {
         self.parts.iter().any(Part::needs_body)
     }
 
+    /// Returns whether a part depends on the instant of the request.
+    pub(crate) fn needs_date(&self) -> bool {
+        self.parts.iter().any(Part::needs_date)
+    }
+
     /// Returns the names of the parts as the file writes them.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().map(|part| part.name.as_str())
@@ -189,6 +194,16 @@ impl Part {
             Origin::One(source) => source.kind.needs_body(),
             Origin::FirstOf(parts) => parts.iter().any(Self::needs_body),
             Origin::Derived(derived) => derived.of.needs_body(),
+        }
+    }
+
+    /// Returns whether what is read depends on the instant.
+    pub(crate) fn needs_date(&self) -> bool {
+        match &self.from {
+            Origin::Global => false,
+            Origin::One(source) => source.kind.needs_date(),
+            Origin::FirstOf(parts) => parts.iter().any(Self::needs_date),
+            Origin::Derived(derived) => derived.of.needs_date(),
         }
     }
 

@@ -60,6 +60,11 @@ impl SourceKind {
     pub(super) fn needs_body(&self) -> bool {
         matches!(self, Self::Json(_) | Self::Form(_))
     }
+
+    /// Returns whether what is found depends on the instant: a token's claims are there while it holds.
+    pub(super) fn needs_date(&self) -> bool {
+        matches!(self, Self::Claim(_))
+    }
 }
 
 impl Source {

@@ -4,6 +4,7 @@
 mod acceptance;
 mod accepted;
 mod around;
+mod dates;
 mod diff;
 mod docs;
 mod properties;

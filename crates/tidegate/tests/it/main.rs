@@ -4,6 +4,7 @@
 mod acceptance;
 mod by_code;
 mod by_policy;
+mod dates;
 mod failure;
 mod files;
 mod reload;

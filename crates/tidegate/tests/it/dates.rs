@@ -1,0 +1,117 @@
+//! Whose clock tells the date.
+
+use std::sync::{Arc, Mutex};
+
+use tidegate::policy_file::{self, Policy, suite::parse_instant};
+use tidegate::{CheckOptions, Limiter, MemoryOptions, MemoryStore, Store, Timestamp};
+use tidegate_algorithms::State;
+use tidegate_store::{Check, Decided, LimitId, Refund, Reply};
+
+use crate::world::Ask;
+
+/// A store in another year than this machine, as one that others share may be by a few seconds.
+#[derive(Debug)]
+struct Elsewhen {
+    store: MemoryStore,
+    now: Mutex<Timestamp>,
+    asked: Mutex<u32>,
+}
+
+impl Elsewhen {
+    fn at(text: &str) -> Arc<Self> {
+        let store = MemoryStore::new(MemoryOptions::default()).unwrap();
+        Arc::new(Self { store, now: Mutex::new(parse_instant(text).unwrap()), asked: Mutex::new(0) })
+    }
+
+    fn set(&self, text: &str) {
+        *self.now.lock().unwrap() = parse_instant(text).unwrap();
+    }
+
+    fn or_now(&self, at: Option<Timestamp>) -> Option<Timestamp> {
+        at.or_else(|| Some(*self.now.lock().unwrap()))
+    }
+}
+
+impl Store for Elsewhen {
+    fn limit(&self, name: &str) -> LimitId {
+        self.store.limit(name)
+    }
+
+    fn decide<'a>(&'a self, checks: &'a [Check<'a>], at: Option<Timestamp>) -> Reply<'a, Decided> {
+        self.store.decide(checks, self.or_now(at))
+    }
+
+    fn peek<'a>(&'a self, checks: &'a [Check<'a>], at: Option<Timestamp>) -> Reply<'a, Decided> {
+        self.store.peek(checks, self.or_now(at))
+    }
+
+    fn refund<'a>(&'a self, refunds: &'a [Refund<'a>], at: Option<Timestamp>) -> Reply<'a, ()> {
+        self.store.refund(refunds, self.or_now(at))
+    }
+
+    fn reset<'a>(&'a self, limit: LimitId, key: &'a [u8]) -> Reply<'a, ()> {
+        self.store.reset(limit, key)
+    }
+
+    fn inspect<'a>(&'a self, limit: LimitId, key: &'a [u8]) -> Reply<'a, Option<State>> {
+        self.store.inspect(limit, key)
+    }
+
+    fn ping(&self) -> Reply<'_, ()> {
+        self.store.ping()
+    }
+
+    fn now(&self) -> Option<Timestamp> {
+        *self.asked.lock().unwrap() += 1;
+        self.or_now(None)
+    }
+}
+
+fn policy(overrides: &str) -> Policy {
+    let text = format!(
+        "tidegate: 1\nrules:\n  - name: api\n    match: {{ path: /** }}\n    limits:\n      - name: calls\n        \
+         says: Never more than two in any minute, per API key.\n        key: {{ header: x-api-key, called: [API key] }}\n        \
+         sliding_log: {{ limit: 2, window: 1m }}\n{overrides}"
+    );
+    policy_file::parse_embedded("policy.yaml", &text).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+const CONTRACT: &str = "        overrides:\n          - { value: tide, until: 2031-05-31, because: contract 81, \
+                        says: \"Never more than nine in any minute, per API key.\", \
+                        sliding_log: { limit: 9, window: 1m } }\n";
+
+/// Guards against dates that are held against this machine's clock, under which no date of a store elsewhere would
+/// mean anything.
+#[tokio::test]
+async fn an_override_ends_at_the_midnight_of_the_store() {
+    let store = Elsewhen::at("2031-05-31T23:59:59Z");
+    let limiter = Limiter::from_policy_with(policy(CONTRACT), store.clone()).unwrap();
+    let ask = Ask::get("/").header("x-api-key", "tide");
+    let limit_of = async |options| {
+        let verdict = limiter.check_with(&ask.as_seen(), None, options).await;
+        let why = limiter.snapshot().why(&ask.as_seen(), None, options).await;
+        let explained = why.limits().next().unwrap().decision().unwrap().decision.limit;
+        assert_eq!(verdict.decisions()[0].decision.limit, explained);
+        explained
+    };
+    let plain = CheckOptions::default();
+    assert_eq!(limit_of(plain).await, 9);
+    store.set("2031-06-01");
+    assert_eq!(limit_of(plain).await, 2);
+    // An instant of the caller's goes before the store's.
+    let before = CheckOptions { at: parse_instant("2031-05-31T23:59:59Z"), ..plain };
+    assert_eq!(limit_of(before).await, 9);
+}
+
+/// Guards the hot path: a clock is not read for policies that hold nothing against it.
+#[tokio::test]
+async fn a_policy_without_dates_asks_for_none() {
+    let forever = CONTRACT.replace("until: 2031-05-31, ", "");
+    for (overrides, asked) in [("", 0), (forever.as_str(), 0), (CONTRACT, 1)] {
+        let store = Elsewhen::at("2031-05-31");
+        let limiter = Limiter::from_policy_with(policy(overrides), store.clone()).unwrap();
+        let ask = Ask::get("/").header("x-api-key", "tide");
+        assert!(limiter.check(&ask.as_seen()).await.is_allowed());
+        assert_eq!(*store.asked.lock().unwrap(), asked, "{overrides}");
+    }
+}
