@@ -125,7 +125,7 @@ impl fmt::Display for Fit<'_> {
                 route => write!(f, "applies by {route}"),
             },
             Self::Excepted { number, except } => {
-                write!(f, "leaves it out by exception {number}: {}", except)
+                write!(f, "leaves it out by exception {number}: {except}")
             }
             Self::Differs(mismatches) => {
                 for (index, mismatch) in mismatches.iter().enumerate() {

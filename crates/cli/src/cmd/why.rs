@@ -31,7 +31,11 @@ pub(crate) fn run(args: &WhyArgs) -> Result<Exit, Failure> {
     let why = runtime.block_on(explain(&limiter, &asked, args.repeat));
     let mut out = Output::stdout();
     match args.output {
-        OutputStyle::Human => show::lines(&asked, &why, &styles).iter().for_each(|line| out.line(line)),
+        OutputStyle::Human => {
+            for line in show::lines(&asked, &why, &styles) {
+                out.line(&line);
+            }
+        }
         OutputStyle::Json => out.line(&show::json(&asked, &why, &styles).to_string()),
     }
     out.finish()?;

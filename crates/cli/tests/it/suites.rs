@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::process::{Folder, run, text, tidegate};
 
-const POLICY: &str = r#"
+const POLICY: &str = r"
 tidegate: 1
 keys:
   account: { json: /account, normalize: [trim, lowercase] }
@@ -22,7 +22,7 @@ rules:
   - name: closed
     match: { path: /internal/** }
     refuse: { status: 403, because: not for the public }
-"#;
+";
 
 /// Writes a policy and a test file of these tests, and returns the file's path.
 fn suite(folder: &Folder, tests: &str) -> String {
@@ -256,7 +256,7 @@ fn programs_read_the_findings_as_json() {
 }
 
 /// A limit that counts failures, for what the answers of the service behind change.
-const FAILURES: &str = r#"
+const FAILURES: &str = r"
 tidegate: 1
 keys:
   account: { json: /account }
@@ -269,7 +269,7 @@ rules:
         key: account
         count: { failures: true, success: { status: [200] } }
         sliding_log: { limit: 9, window: 24h }
-"#;
+";
 
 /// Guards the settling of failures: what is answered later, at once, with a success, or never.
 #[test]

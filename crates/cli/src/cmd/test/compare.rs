@@ -28,26 +28,26 @@ pub(super) fn differences(expect: &Expect, why: &Why, answer: StatusCode) -> Vec
         let name = expectation.name();
         match expectation {
             Expectation::Remaining(each) => {
-                each.iter().for_each(|(limit, units)| {
-                    differ(of(name, limit), (units.to_string(), remaining(why, limit)))
-                });
+                for (limit, units) in each {
+                    differ(of(name, limit), (units.to_string(), remaining(why, limit)));
+                }
             }
             Expectation::Cost(each) => {
-                each.iter().for_each(|(limit, units)| {
-                    differ(of(name, limit), (units.to_string(), cost(why, limit)))
-                });
+                for (limit, units) in each {
+                    differ(of(name, limit), (units.to_string(), cost(why, limit)));
+                }
             }
             Expectation::Plan(each) => {
-                let none = || "none".to_owned();
-                each.iter().for_each(|(limit, wanted)| {
-                    differ(of(name, limit), (wanted.clone().unwrap_or_else(none), plan(why, limit)));
-                });
+                for (limit, wanted) in each {
+                    let wanted = wanted.as_deref().unwrap_or("none").to_owned();
+                    differ(of(name, limit), (wanted, plan(why, limit)));
+                }
             }
             Expectation::Keys(each) => {
-                each.iter().for_each(|(key, wanted)| {
+                for (key, wanted) in each {
                     let wanted = wanted.as_ref().map_or_else(|| MISSING.to_owned(), |text| quoted(text));
                     differ(of(name, key), (wanted, value(why, key)));
-                });
+                }
             }
             one => differ(name.to_owned(), single(one, why, answer)),
         }

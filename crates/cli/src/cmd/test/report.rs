@@ -15,7 +15,9 @@ pub(super) fn file(file: &RanFile, out: &mut Output) {
         let result = if case.misses.is_empty() { "ok    " } else { "FAILED" };
         out.line(&format!("  {result}  {}", case.name));
         for miss in &case.misses {
-            tell(file, miss).iter().for_each(|line| out.line(line));
+            for line in tell(file, miss) {
+                out.line(&line);
+            }
         }
     }
     if !file.never_matched.is_empty() {

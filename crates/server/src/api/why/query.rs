@@ -100,20 +100,20 @@ pub(in super::super) fn describe(document: &mut Value, keys: &KeyNames) {
     let field = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\\u0000-\\u0008\\u000a-\\u001f\\u007f]*$";
     let fields = json!({ "type": "array", "items": text(field, 2, MAX_TEXT), "maxItems": MAX_HEADERS });
     let mut parameters = vec![
-        parameter("method", "The method; `GET` unless said.", method),
-        parameter("path", "The path as it was sent, still percent-encoded; `/` unless said.", path),
-        parameter("query", "The query as it was sent.", text("^[!$-;=?-~]*$", 0, MAX_TEXT)),
-        parameter("host", "The host the request is for; the `host` header unless said.", host),
-        parameter("client", "The address of the connection's other end.", client),
-        parameter("header", "A header field, `name:value`; may be repeated.", fields),
+        parameter("method", "The method; `GET` unless said.", &method),
+        parameter("path", "The path as it was sent, still percent-encoded; `/` unless said.", &path),
+        parameter("query", "The query as it was sent.", &text("^[!$-;=?-~]*$", 0, MAX_TEXT)),
+        parameter("host", "The host the request is for; the `host` header unless said.", &host),
+        parameter("client", "The address of the connection's other end.", &client),
+        parameter("header", "A header field, `name:value`; may be repeated.", &fields),
     ];
     for name in keys.iter() {
         let schema = json!({ "type": "string", "maxLength": MAX_TEXT });
-        parameters.push(parameter(&format!("key.{name}"), "A ready-made value of this key.", schema));
+        parameters.push(parameter(&format!("key.{name}"), "A ready-made value of this key.", &schema));
     }
     operation.insert("parameters".to_owned(), Value::Array(parameters));
 }
 
-fn parameter(name: &str, description: &str, schema: Value) -> Value {
+fn parameter(name: &str, description: &str, schema: &Value) -> Value {
     json!({ "name": name, "in": "query", "required": false, "description": description, "schema": schema })
 }

@@ -7,7 +7,7 @@ use super::check::{VERIFY, remaining, verify, with};
 use super::world::{Answer, Served};
 
 /// Rules that leave requests out for every reason there is.
-const REASONS: &str = r#"
+const REASONS: &str = r"
 trusted_proxies: [10.0.0.0/8]
 keys:
   account: { json: /account, normalize: [trim, lowercase] }
@@ -38,7 +38,7 @@ fallback:
       says: Nine at once, then one every 24 hours, for everyone together.
       key: global
       token_bucket: { capacity: 9, refill: 1 per 24h }
-"#;
+";
 
 async fn why(api: &Served, call: &Value) -> Value {
     let answer = api.post("/v1/why", call.to_string()).await;
