@@ -178,7 +178,8 @@ const MOST_CHANGES: usize = 20;
 fn in_words(diff: &Diff) -> Vec<String> {
     let line = |limit: &LimitDiff| {
         // Whose terms they are is left out: that may be a client's key.
-        let mut line = format!("{}: {}, {}", limit.name, limit.strictness.word(), limit.fate.words());
+        let was = limit.renamed_from.as_ref().map(|was| format!(" (was {was})")).unwrap_or_default();
+        let mut line = format!("{}{was}: {}, {}", limit.name, limit.strictness.word(), limit.fate.words());
         for change in &limit.changes {
             let _ = write!(line, "; {change}");
         }

@@ -210,6 +210,12 @@ impl LimitTally {
         Arc::clone(lock(&self.terms).entry(plan.cloned()).or_default())
     }
 
+    /// Keeps the counters of the plans that are still there.
+    #[cfg(feature = "policy")]
+    pub(crate) fn keep(&self, wanted: &[Arc<TermsTally>]) {
+        lock(&self.terms).retain(|_, tally| wanted.iter().any(|one| Arc::ptr_eq(one, tally)));
+    }
+
     /// Counts a request that came to the limit, and warns once when most of them lack its key.
     #[cfg(feature = "policy")]
     pub(crate) fn bring(&self, has_key: bool, limit: &str, observer: &Observer) {

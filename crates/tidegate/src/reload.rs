@@ -95,6 +95,9 @@ impl Limiter {
         let inner = self.snapshot().inner;
         let Some(policy) = inner.policy.as_ref().map(|compiled| &compiled.policy) else { return };
         let rules = || policy.rules.iter().chain(&policy.fallback);
+        for registered in &inner.limits {
+            registered.tally.keep(&registered.terms);
+        }
         inner
             .lasting
             .observer

@@ -266,8 +266,7 @@ fn an_included_file_is_watched_also_while_it_is_wrong() {
     let file = folder.file("policy.yaml", policy(&upstream, 1));
     let mut served = Served::start(&file, &[]);
     folder.file("team.yaml", team(2).replace("orders\n    class", "orders\n    clas"));
-    let including =
-        policy(&upstream, 1).replace("rules:", "include: { shop: team.yaml }\nrules:");
+    let including = policy(&upstream, 1).replace("rules:", "include: { shop: team.yaml }\nrules:");
     fs::write(&file, including).unwrap();
     let told = served.log("the policy in force stays");
     assert!(told["message"].as_str().unwrap().contains("team.yaml:"), "{told}");

@@ -131,3 +131,33 @@ async fn whoever_only_looks_is_not_counted() {
     assert!(observed.requests.iter().all(|(_, count)| *count == 0), "{observed:?}");
     assert_eq!((observed.limits[0].terms[0].admitted, observed.rules[0].1), (0, 0));
 }
+
+/// Guards the counts of a limit that is renamed: what it was called before is where they are.
+#[tokio::test]
+async fn a_renamed_limit_goes_on_where_it_was() {
+    let limiter = Limiter::from_policy(policy(&log("a", 5))).unwrap();
+    assert_eq!(admitted(&limiter, 3).await, 3);
+    let renamed = log("b", 5).replace("key: global", "was: a, key: global");
+    assert!(limiter.reload(policy(&renamed)).is_ok());
+    assert_eq!(admitted(&limiter, 5).await, 2);
+    let observed = limiter.observe();
+    assert_eq!(observed.limits.iter().map(|limit| &*limit.name).collect::<Vec<_>>(), ["r/b"]);
+}
+
+/// Guards the metrics against plans that are gone: each reload could otherwise leave some behind.
+#[tokio::test]
+async fn the_counters_of_a_plan_go_with_it() {
+    let sold = |other: &str| {
+        policy(&format!(
+            "      - name: l\n        key: client_ip\n        plan: {{ header: x-plan, from: trusted_proxies, default: free }}\n        \
+             plans:\n          free: {{ says: Ten a minute per client., sliding_counter: {{ limit: 10, window: 1m }} }}\n          \
+             {other}: {{ says: 20 a minute per client., sliding_counter: {{ limit: 20, window: 1m }} }}\n"
+        ))
+    };
+    let limiter = Limiter::from_policy(sold("gold")).unwrap();
+    assert_eq!(admitted(&limiter, 1).await, 1);
+    assert!(limiter.reload(sold("silver")).is_ok());
+    let terms = &limiter.observe().limits[0].terms;
+    let plans: Vec<_> = terms.iter().map(|terms| (terms.plan.as_deref().unwrap(), terms.admitted)).collect();
+    assert_eq!(plans, [("free", 1), ("silver", 0)]);
+}
