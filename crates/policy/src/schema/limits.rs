@@ -37,6 +37,8 @@ pub(super) fn limit() -> Value {
     ways.push(json!({ "required": ["plan", "plans"] }));
     if let Value::Object(object) = &mut schema {
         object.insert("oneOf".to_owned(), Value::Array(ways));
+        // A queue counts who waits, not who fails.
+        object.insert("not".to_owned(), json!({ "required": ["count", "leaky_bucket"] }));
     }
     schema
 }
@@ -131,8 +133,9 @@ fn plan() -> Value {
 fn over() -> Value {
     let mut members = words();
     let date = json!({ "type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$" });
+    let value = json!({ "type": "string", "pattern": "^(sha256:[0-9a-f]{64}|(?!sha(256)?[:-]).*\\S.*)$" });
     members.extend([
-        need("value", "The key's value, or sha256: and its digest.", text("")),
+        need("value", "The key's value, or sha256: and its digest.", value),
         member("until", "The last day on which it holds, UTC.", date),
         need("because", "Why.", text("")),
     ]);

@@ -27,7 +27,7 @@ pub fn schema() -> Value {
         member("codes", "Codes that somebody may guess.", named(codes())),
         member("keys", "What limits count on.", named(json!({ "$ref": "#/$defs/key" }))),
         member("costs", "What requests cost.", named(limits::named_cost())),
-        member("include", "Files of teams, by the team's name.", named(included())),
+        member("include", "Files of teams, by the team's name.", include()),
         member("rules", "What is limited. Every rule that matches applies.", rules::rules()),
         member("fallback", "The rule for requests that no enforced limit looked at.", rules::fallback()),
         member("headers", "The header fields of answers.", headers()),
@@ -69,13 +69,17 @@ fn codes() -> Value {
     ])
 }
 
-fn included() -> Value {
+fn include() -> Value {
     let file = shape::text("A path, from the folder of this file.");
     let scoped = object(vec![
         need("file", "A path, from the folder of this file.", file.clone()),
         member("match", "What every rule of the file has to lie within.", rules::matches()),
     ]);
-    json!({ "anyOf": [file, scoped] })
+    let mut teams = named(json!({ "anyOf": [file, scoped] }));
+    if let Value::Object(object) = &mut teams {
+        object.insert("minProperties".to_owned(), json!(1));
+    }
+    teams
 }
 
 fn headers() -> Value {

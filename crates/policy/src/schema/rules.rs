@@ -1,6 +1,6 @@
 //! Rules: what is limited.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::refer;
 use super::shape::{Member, integer, member, name, need, object, one_of_words, one_or_more, text};
@@ -20,18 +20,26 @@ pub(super) fn rules() -> Value {
     ];
     members.extend(body());
     let refuse = object(vec![
-        need("status", "The status of the answer.", integer(400, 599)),
+        need("status", "The status of the answer; 429 is what limits answer.", status()),
         need("because", "Why, in words for the client.", text("")),
     ]);
     members.push(member("refuse", "Lets nothing through.", refuse));
     let mut rule = object(members);
     if let Value::Object(object) = &mut rule {
-        object.insert("oneOf".to_owned(), json!([{ "required": ["limits"] }, { "required": ["refuse"] }]));
+        object.insert("oneOf".to_owned(), json!([limiting(), refusing()]));
         // A rule that guards who somebody is has to say what a dead store means.
         object.insert("if".to_owned(), guarded());
         object.insert("then".to_owned(), json!({ "required": ["on_store_failure"] }));
     }
     json!({ "type": "array", "items": rule })
+}
+
+fn status() -> Value {
+    let mut status = integer(400, 599);
+    if let Value::Object(object) = &mut status {
+        object.insert("not".to_owned(), json!({ "enum": [429, "429"] }));
+    }
+    status
 }
 
 /// Returns the shape of the fallback.
@@ -41,6 +49,17 @@ pub(super) fn fallback() -> Value {
         object.insert("required".to_owned(), json!(["limits"]));
     }
     schema
+}
+
+fn limiting() -> Value {
+    json!({ "required": ["limits"], "not": { "required": ["refuse"] } })
+}
+
+/// A rule that refuses has nothing to limit, and none of what says how.
+fn refusing() -> Value {
+    let names = ["name", "match", "except", "refuse", "mode", "class"];
+    let properties: Map<String, Value> = names.iter().map(|name| ((*name).to_owned(), json!(true))).collect();
+    json!({ "required": ["refuse"], "properties": properties, "additionalProperties": false })
 }
 
 fn guarded() -> Value {
@@ -103,8 +122,11 @@ fn exception() -> Value {
 }
 
 fn conditions() -> Vec<Member> {
-    let path =
-        json!({ "type": "string", "pattern": "^/", "examples": ["/otp/verify", "/users/{id}", "/v1/**"] });
+    let host = json!({
+        "type": "string",
+        "pattern": "^([*][.])?[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*[.]?$|^\\[?[0-9A-Fa-f:.]+\\]?$"
+    });
+    let path = json!({ "type": "string", "pattern": "^(/[^?#:<>*]*)?(/[*]{2})?$", "examples": ["/otp/verify", "/users/{id}", "/v1/**"] });
     vec![
         member(
             "method",
@@ -112,7 +134,7 @@ fn conditions() -> Vec<Member> {
             one_or_more(&json!({ "type": "string", "pattern": "^[A-Z-]+$" })),
         ),
         member("path", "Paths, any of them.", one_or_more(&path)),
-        member("host", "Hosts, any of them.", one_or_more(&text(""))),
+        member("host", "Hosts, any of them.", one_or_more(&host)),
     ]
 }
 

@@ -91,14 +91,14 @@ pub(super) fn units() -> Value {
 
 /// Returns the shape of a time.
 pub(super) fn time() -> Value {
-    json!({ "type": "string", "pattern": "^(0|[1-9][0-9]*)(ms|s|m|h|d)$", "examples": ["30s", "10m", "24h"] })
+    json!({ "type": "string", "pattern": "^[1-9][0-9]*(ms|s|m|h|d)$", "examples": ["30s", "10m", "24h"] })
 }
 
 /// Returns the shape of a rate.
 pub(super) fn rate() -> Value {
     json!({
         "type": "string",
-        "pattern": "^(0|[1-9][0-9]*) +per +(0|[1-9][0-9]*)(ms|s|m|h|d)$",
+        "pattern": "^[1-9][0-9]* +per +[1-9][0-9]*(ms|s|m|h|d)$",
         "examples": ["1 per 10s", "100 per 1m"]
     })
 }

@@ -209,53 +209,15 @@ fn every_block_of_yaml_is_what_it_says_it_is() {
     assert!(shown > 20, "only {shown} blocks found");
 }
 
-/// A policy with one member that nobody knows in every mapping; the answer lists those that are known.
-const STRANGERS: &str = "\
-tidegate: 1
-zzzzzzzzz: 1
-gateway: { zzzzzzzzz: 1, tls: { zzzzzzzzz: 1 } }
-api: { zzzzzzzzz: 1 }
-health: { zzzzzzzzz: 1 }
-store: { zzzzzzzzz: 1, memory: { zzzzzzzzz: 1 } }
-trusted_proxies: { zzzzzzzzz: 1 }
-paths: { zzzzzzzzz: 1 }
-codes: { c: { zzzzzzzzz: 1 } }
-costs: { c: { zzzzzzzzz: 1 } }
-keys:
-  a: { zzzzzzzzz: 1, json: /a, normalize: [{ zzzzzzzzz: 1 }] }
-  b: { client_ip: { zzzzzzzzz: 1 } }
-  c: { first_of: [a, b], zzzzzzzzz: 1 }
-headers: [{ zzzzzzzzz: 1 }]
-problem: { zzzzzzzzz: 1, content_type: text/plain }
-fallback: { zzzzzzzzz: 1 }
-rules:
-  - zzzzzzzzz: 1
-    match: { zzzzzzzzz: 1 }
-    except: { zzzzzzzzz: 1 }
-    limits:
-      - { zzzzzzzzz: 1, fixed_window: { zzzzzzzzz: 1 } }
-      - { sliding_log: { zzzzzzzzz: 1 } }
-      - { sliding_counter: { zzzzzzzzz: 1 } }
-      - { token_bucket: { zzzzzzzzz: 1 } }
-      - { leaky_bucket: { zzzzzzzzz: 1 } }
-      - { lockout: { zzzzzzzzz: 1 } }
-      - { plan: { zzzzzzzzz: 1 }, plans: { free: { zzzzzzzzz: 1 } }, overrides: [{ zzzzzzzzz: 1 }] }
-      - { count: { zzzzzzzzz: 1, success: { zzzzzzzzz: 1, header: { zzzzzzzzz: 1 } } } }
-";
-
-/// The same, in a second file: no more than a hundred problems are told of one.
-const MORE_STRANGERS: &str = "\
-tidegate: 1
-include: { t: { zzzzzzzzz: 1, match: { zzzzzzzzz: 1 } } }
-rules:
-  - { name: closed, match: { path: /a }, refuse: { zzzzzzzzz: 1 } }
-";
+/// Policies with one member that nobody knows in every mapping; the answer lists those that are known.
+const STRANGERS: [&str; 2] =
+    [include_str!("../strangers/first.yaml"), include_str!("../strangers/more.yaml")];
 
 /// Guards the reference against leaving out a field that the parser knows.
 #[test]
 fn every_field_the_parser_knows_stands_in_the_reference() {
     let reference = read("docs/policy.md");
-    for strangers in [STRANGERS, MORE_STRANGERS] {
+    for strangers in STRANGERS {
         let problems = parse("strangers.yaml", strangers).unwrap_err();
         let known: Vec<&str> =
             problems.list().iter().filter_map(|problem| problem.remedy.strip_prefix("it knows ")).collect();
