@@ -221,6 +221,11 @@ fn numbers_are_kept_as_they_are_written() {
         ("sliding_counter: { limit: \"100\", window: 1000ms }", "limit 100, window 1000ms"),
         ("token_bucket: { refill: 100 per 1m, capacity: 4 }", "capacity 4, refill 100 per 1m"),
         ("leaky_bucket: { rate: 5 per 1s, queue: 10 }", "rate 5 per 1s, queue 10"),
+        ("lockout: { lock: 1h, attempts: 10, within: 30m }", "attempts 10, within 30m, lock 1h"),
+        (
+            "fixed_window: { limit: 10, anchor: calendar, window: month }",
+            "limit 10, window month, anchor calendar",
+        ),
     ];
     let limits: Vec<String> =
         (0..).zip(&algorithms).map(|(index, (text, _))| limit(format!("l{index}"), *text)).collect();

@@ -3,7 +3,7 @@
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
-use tidegate_algorithms::Timestamp;
+use tidegate_algorithms::{Calendar, Quota, Span, Timestamp};
 use tidegate_policy::{Choice, Cost, Count, Limit, OnMissingKey, OnSuccess, Policy, Request, Whose, parse};
 
 const HEAD: &str = "\
@@ -385,6 +385,21 @@ fn what_else_a_limit_says_is_meant() {
     ] {
         assert_eq!(plain(&format!("cost: {cost}")).rules[0].limits[0].cost.to_string(), shown);
     }
+}
+
+/// Guards windows of the calendar and lockouts against being built from other numbers than those that are written.
+#[test]
+fn a_calendar_window_and_a_lockout_are_what_they_say() {
+    let quota = |algorithm: &str| {
+        let policy = with(&format!("says: Ten.\nkey: global\n{algorithm}"));
+        limit(&policy).terms.quota
+    };
+    for (word, calendar) in [("day", Calendar::Day), ("week", Calendar::Week), ("month", Calendar::Month)] {
+        let written = quota(&format!("fixed_window: {{ limit: 7, anchor: calendar, window: {word} }}"));
+        assert_eq!(written, Quota::calendar_window(7, calendar).unwrap(), "{word}");
+    }
+    let lockout = Quota::lockout(10, Span::from_secs(1_800), Span::from_secs(3_600)).unwrap();
+    assert_eq!(quota("lockout: { attempts: 10, within: 30m, lock: 1h }"), lockout);
 }
 
 proptest! {
