@@ -102,7 +102,7 @@ pub(crate) fn refund(quota: Lockout, state: Lock, receipt: &Receipt, now: Timest
 
 /// Returns the end of the lock, or of the window that holds the count.
 pub(crate) fn keep_until(state: Lock) -> u64 {
-    if state.count == 0 && state.locked_until == 0 { 0 } else { free_at(state) }
+    if state.count == 0 { 0 } else { free_at(state) }
 }
 
 /// Returns a state under other numbers: the same count; window and lock end no later than any that begins now.

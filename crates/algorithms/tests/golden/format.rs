@@ -92,8 +92,8 @@ pub(crate) fn read(text: &str) -> Vec<Case> {
                 cases.push(Case { title: line.trim_start_matches("case ").to_owned(), steps: Vec::new() });
             }
             ["origin", time] => {
-                origin =
-                    date(time).or_else(|| micros(time)).unwrap_or_else(|| panic!("line {number}: {line}"))
+                let from = date(time).or_else(|| micros(time));
+                origin = from.unwrap_or_else(|| panic!("line {number}: {line}"));
             }
             words => {
                 let step = step(words, origin).unwrap_or_else(|| panic!("line {number}: {line}"));
