@@ -28,6 +28,7 @@ pub(super) fn limit() -> Value {
         member("overrides", "Other terms for single keys.", json!({ "type": "array", "items": over() })),
         member("alert_at", "The share of the limit from which its use raises an alert.", percent()),
         member("was", "The names it had before, the latest first.", one_or_more(&text(""))),
+        member("on_missing_key", "What happens without the key.", rules::missing()),
         member("mode", "Whether refusals of this limit are carried out.", rules::mode()),
     ];
     members.extend(algorithms());
@@ -86,7 +87,7 @@ pub(super) fn named_cost() -> Value {
         need("default", "The units of what the table does not list.", units()),
         need("values", "The units by the key's value.", values),
     ]);
-    json!({ "anyOf": [table, read_cost()] })
+    json!({ "anyOf": [units(), table, read_cost()] })
 }
 
 fn count() -> Value {

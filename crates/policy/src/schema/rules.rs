@@ -11,6 +11,11 @@ pub(super) fn mode() -> Value {
     one_of_words(&["enforce", "shadow"])
 }
 
+/// Returns the shape of what happens to a request without a key.
+pub(super) fn missing() -> Value {
+    one_of_words(&["refuse", "skip", "shared"])
+}
+
 /// Returns the shape of the list of rules.
 pub(super) fn rules() -> Value {
     let mut members = vec![
@@ -77,11 +82,7 @@ fn body() -> Vec<Member> {
         member("except", "What it leaves out: any of these.", one_or_more(&exception())),
         member("limits", "Its limits; all of them have to admit a request.", limits),
         member("guesses", "The code that a request guesses at.", text("")),
-        member(
-            "on_missing_key",
-            "What happens without a limit's key.",
-            one_of_words(&["refuse", "skip", "shared"]),
-        ),
+        member("on_missing_key", "What happens without a limit's key.", missing()),
         member(
             "on_store_failure",
             "What happens without the store.",
