@@ -4,7 +4,9 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
 use tidegate_algorithms::{Calendar, Quota, Span, Timestamp};
-use tidegate_policy::{Choice, Cost, Count, Limit, OnMissingKey, OnSuccess, Policy, Request, Whose, parse};
+use tidegate_policy::{
+    Choice, Cost, Count, Limit, OnMissingKey, OnSuccess, Policy, Reading, Request, Surroundings, Whose, parse,
+};
 
 const HEAD: &str = "\
 tidegate: 1
@@ -400,6 +402,43 @@ fn a_calendar_window_and_a_lockout_are_what_they_say() {
     }
     let lockout = Quota::lockout(10, Span::from_secs(1_800), Span::from_secs(3_600)).unwrap();
     assert_eq!(quota("lockout: { attempts: 10, within: 30m, lock: 1h }"), lockout);
+}
+
+/// One team's file beside the policy.
+struct Team(&'static str);
+
+impl Surroundings for Team {
+    fn file(&self, _path: &str) -> Result<Vec<u8>, String> {
+        Ok(self.0.as_bytes().to_vec())
+    }
+
+    fn variable(&self, _name: &str) -> Option<String> {
+        None
+    }
+}
+
+/// Guards a team's file: it knows the costs of the policy and its own, and changes none of the others' meaning.
+#[test]
+fn a_team_has_the_costs_of_the_policy_and_its_own() {
+    let outer = format!("{HEAD}include: {{ web: web.yaml }}\n");
+    let rules = |cost: &str| {
+        format!(
+            "rules:\n  - name: r\n    match: {{ path: /** }}\n    limits:\n      - {{ name: l, says: Ten., key: global, \
+             cost: {cost}, was: [a, old/b, /core/c], sliding_log: {{ limit: 99, window: 1m }} }}\n"
+        )
+    };
+    let read = |file: String| Reading::of(&Team(file.leak())).parse("policy.yaml", &outer);
+    for (own, cost, units) in [("", "search", 5), ("costs: { export: 50 }\n", "export", 50)] {
+        let policy = read(format!("tidegate: 1\n{own}{}", rules(cost))).unwrap();
+        let limit = limit(&policy);
+        assert_eq!((limit.name.as_str(), &limit.cost), ("web/r/l", &Cost::Units(units)));
+        assert_eq!(limit.was, ["web/r/a", "web/old/b", "core/c"]);
+    }
+    let twice = read(format!("tidegate: 1\ncosts: {{ search: 1 }}\n{}", rules("search"))).unwrap_err();
+    assert!(
+        twice.to_string().contains("the cost search is declared in the including file already"),
+        "{twice}"
+    );
 }
 
 proptest! {
