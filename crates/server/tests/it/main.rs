@@ -8,6 +8,7 @@ mod bodies;
 mod connections;
 mod curl;
 mod drain;
+mod examples;
 mod framing;
 mod headers;
 mod http2;

@@ -11,4 +11,4 @@ mod same_as_gateway;
 mod schemathesis;
 mod token;
 mod why;
-mod world;
+pub(crate) mod world;
