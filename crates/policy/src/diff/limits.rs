@@ -23,18 +23,15 @@ pub(super) fn compare(old: &Policy, new: &Policy) -> Vec<LimitDiff> {
     let mut diffs = Vec::new();
     for limit in limits(new) {
         let before = limits(old).find(|before| is_former(before, limit));
-        match before {
-            Some(before) => {
-                found.push(&before.name);
-                changed(before, limit, &mut diffs);
-            }
-            None => {
-                let hint = perhaps_renamed(old, new, limit);
-                diffs.extend(limit.variants().map(|(whose, terms)| LimitDiff {
-                    hint: hint.clone(),
-                    ..one_sided(limit, whose, terms, true)
-                }));
-            }
+        if let Some(before) = before {
+            found.push(&before.name);
+            changed(before, limit, &mut diffs);
+        } else {
+            let hint = perhaps_renamed(old, new, limit);
+            diffs.extend(limit.variants().map(|(whose, terms)| LimitDiff {
+                hint: hint.clone(),
+                ..one_sided(limit, whose, terms, true)
+            }));
         }
     }
     let gone = limits(old).filter(|limit| !found.contains(&limit.name.as_str()));
@@ -189,6 +186,7 @@ fn over_spans(old: &Quota, new: &Quota) -> Vec<(Change, Ordering)> {
 }
 
 /// A rate as a fraction.
+#[derive(Clone, Copy)]
 struct Fraction(u128, u128);
 
 impl Fraction {

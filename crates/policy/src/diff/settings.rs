@@ -10,7 +10,7 @@ pub(super) fn compare(old: &Policy, new: &Policy) -> Vec<Change> {
     let mut changes = Vec::new();
     changes.extend(Change::of("mode", mode(old.mode), mode(new.mode)));
     changes.extend(Change::of("instances", old.instances, new.instances));
-    match (&old.gateway, &new.gateway) {
+    match (old.gateway.as_ref(), new.gateway.as_ref()) {
         (Some(old), Some(new)) => changes.extend(gateway(old, new)),
         (old, new) => changes.extend(Change::of("gateway", presence(old), presence(new))),
     }
@@ -44,7 +44,7 @@ fn gateway(old: &Gateway, new: &Gateway) -> Vec<Change> {
     fields.into_iter().flatten().collect()
 }
 
-fn presence<T>(face: &Option<T>) -> &'static str {
+fn presence<T>(face: Option<&T>) -> &'static str {
     if face.is_some() { "there" } else { "not there" }
 }
 

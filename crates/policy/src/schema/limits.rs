@@ -24,7 +24,7 @@ pub(super) fn limit() -> Value {
         member("unit", "What the units are, when they are not requests.", text("")),
         member("count", "Which requests count; all unless said.", count()),
         member("plan", "What chooses the plan.", plan()),
-        member("plans", "The plans by their names.", named(with_algorithm(words()))),
+        member("plans", "The plans by their names.", named(&with_algorithm(words()))),
         member("overrides", "Other terms for single keys.", json!({ "type": "array", "items": over() })),
         member("alert_at", "The share of the limit from which its use raises an alert.", percent()),
         member("was", "The names it had before, the latest first.", one_or_more(&text(""))),

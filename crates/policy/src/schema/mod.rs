@@ -24,9 +24,9 @@ pub fn schema() -> Value {
         need("tidegate", "The version of the language.", json!({ "enum": [1, "1"] })),
         member("mode", "Whether refusals are carried out, in the whole file.", rules::mode()),
         member("paths", "How paths are read.", paths()),
-        member("codes", "Codes that somebody may guess.", named(codes())),
-        member("keys", "What limits count on.", named(json!({ "$ref": "#/$defs/key" }))),
-        member("costs", "What requests cost.", named(limits::named_cost())),
+        member("codes", "Codes that somebody may guess.", named(&codes())),
+        member("keys", "What limits count on.", named(&json!({ "$ref": "#/$defs/key" }))),
+        member("costs", "What requests cost.", named(&limits::named_cost())),
         member("include", "Files of teams, by the team's name.", include()),
         member("rules", "What is limited. Every rule that matches applies.", rules::rules()),
         member("fallback", "The rule for requests that no enforced limit looked at.", rules::fallback()),
@@ -75,7 +75,7 @@ fn include() -> Value {
         need("file", "A path, from the folder of this file.", file.clone()),
         member("match", "What every rule of the file has to lie within.", rules::matches()),
     ]);
-    let mut teams = named(json!({ "anyOf": [file, scoped] }));
+    let mut teams = named(&json!({ "anyOf": [file, scoped] }));
     if let Value::Object(object) = &mut teams {
         object.insert("minProperties".to_owned(), json!(1));
     }

@@ -37,7 +37,7 @@ pub(super) fn described(mut schema: Value, doc: &str) -> Value {
 pub(super) fn object(members: Vec<Member>) -> Value {
     let required: Vec<&str> = members.iter().filter(|one| one.required).map(|one| one.name).collect();
     let properties: Map<String, Value> =
-        members.iter().map(|one| (one.name.to_owned(), one.schema.clone())).collect();
+        members.into_iter().map(|one| (one.name.to_owned(), one.schema)).collect();
     let mut schema = json!({ "type": "object", "properties": properties, "additionalProperties": false });
     if let (Value::Object(object), false) = (&mut schema, required.is_empty()) {
         object.insert("required".to_owned(), json!(required));
@@ -46,7 +46,7 @@ pub(super) fn object(members: Vec<Member>) -> Value {
 }
 
 /// Returns the shape of a mapping from names to one shape.
-pub(super) fn named(of: Value) -> Value {
+pub(super) fn named(of: &Value) -> Value {
     json!({
         "type": "object",
         "patternProperties": { (NAME): of },
