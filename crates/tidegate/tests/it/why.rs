@@ -39,9 +39,13 @@ rules:
           paid: { says: "Eight a minute, per caller.", sliding_counter: { limit: 8, window: 1m } }
   - name: watched
     mode: shadow
-    match: { path: /search }
+    match: { path: [/search, /watched] }
     limits:
       - { name: all, says: "One a minute, for everyone together.", key: global, sliding_log: { limit: 1, window: 1m } }
+  - name: keyed
+    match: { path: /keyed }
+    limits:
+      - { name: key, says: "Two a minute, per API key.", key: api_key, sliding_log: { limit: 2, window: 1m } }
   - name: closed
     match: { path: /internal/** }
     refuse: { status: 403, because: not for the public }
@@ -71,6 +75,8 @@ fn asked() -> impl Strategy<Value = Asked> {
         "/v/7",
         "/search",
         "/internal/x",
+        "/watched",
+        "/keyed",
         "/else",
         "/a%2fb",
         "//search/",
