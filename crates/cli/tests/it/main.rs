@@ -4,6 +4,7 @@
 
 mod check;
 mod demo;
+mod diff;
 mod help;
 mod http;
 mod process;
