@@ -49,7 +49,7 @@ async fn run_suite(suite: &Suite, policy: &Policy) -> Tally {
     all
 }
 
-const POLICY: &str = r#"
+const POLICY: &str = r"
 tidegate: 1
 gateway: { listen: 127.0.0.1:0, upstream: http://127.0.0.1:1 }
 keys:
@@ -81,7 +81,7 @@ fallback:
       says: Never more than one in any hour, per client.
       key: client
       sliding_log: { limit: 1, window: 1h }
-"#;
+";
 
 const SUITE: &str = r#"
 tidegate-test: 1

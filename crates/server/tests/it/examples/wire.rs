@@ -64,7 +64,7 @@ impl Reply {
     }
 
     /// Returns the number of the request that the service behind answered, if it was that which answered.
-    pub(super) fn from_behind(&self) -> Option<u64> {
+    pub(super) fn answered_behind(&self) -> Option<u64> {
         self.field(BEHIND).map(|number| number.parse().unwrap())
     }
 

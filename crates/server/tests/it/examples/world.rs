@@ -86,7 +86,7 @@ impl<'a> World<'a> {
             self.tally.skipped += 1;
             return;
         };
-        let mut passed = 0;
+        let mut admitted = 0;
         for (instant, nth) in step.instants().zip(1..) {
             let place = format!("{place}, request {nth} of {}", step.repeat);
             let at = self.start.saturating_add(instant);
@@ -95,13 +95,13 @@ impl<'a> World<'a> {
                 self.look(&step.expect, step, None, &place).await;
                 continue;
             }
-            let passes = self.send(step, place.clone()).await;
-            passed += u32::from(passes);
+            let passed = self.send(step, place.clone()).await;
+            admitted += u32::from(passed);
             self.answer_until(at).await;
-            self.look(&step.expect, step, Some(passes), &place).await;
+            self.look(&step.expect, step, Some(passed), &place).await;
         }
         if let Some(expected) = step.expect.admitted() {
-            assert_eq!(passed, expected, "{place}: admitted");
+            assert_eq!(admitted, expected, "{place}: admitted");
             self.tally.note(place, "admitted", true);
         }
         if !step.after.is_empty() {
@@ -131,7 +131,7 @@ impl<'a> World<'a> {
         let sent = self.under_way.get_mut(&number).unwrap();
         if let First::Answer(reply) = first {
             let sent = self.under_way.remove(&number).unwrap();
-            assert_eq!(reply.from_behind(), None, "{}: nobody told the service to answer", sent.place);
+            assert_eq!(reply.answered_behind(), None, "{}: nobody told the service to answer", sent.place);
             self.finish(&sent, Some(&reply), false);
             return false;
         }
@@ -208,7 +208,7 @@ impl<'a> World<'a> {
             let mut sent = self.under_way.remove(&number).unwrap();
             Arrival::say(sent.arrived.take().unwrap(), &sent.step.answer);
             let reply = soon(&mut sent.client).await.unwrap();
-            assert_eq!(reply.from_behind(), Some(number), "{}: {reply:?}", sent.place);
+            assert_eq!(reply.answered_behind(), Some(number), "{}: {reply:?}", sent.place);
             self.finish(&sent, Some(&reply), true);
         }
         self.store.set(now);
