@@ -39,8 +39,8 @@ pub struct Check<'a> {
 pub struct Refund<'a> {
     /// The receipt of the charge; good for one refund.
     pub receipt: ChargeReceipt,
-    /// The numbers that the charge was made under. Once the state was written under others, the charge can no longer be
-    /// told apart, and none is given.
+    /// The numbers that the charge was made under. While the state is written under others, the charge cannot be told
+    /// apart, and none is given.
     pub quota: &'a Quota,
     /// What is given back.
     pub give: Give,

@@ -43,8 +43,10 @@ pub trait Store: Send + Sync + fmt::Debug {
     fn peek<'a>(&'a self, checks: &'a [Check<'a>], at: Option<Timestamp>) -> Reply<'a, Decided>;
 
     /// Gives charges back, each as far as its algorithm can without ever leaving more than if the request had not
-    /// been made; none once the state was written under another quota. The caller uses a receipt once, and none of a key
-    /// that was reset in between, by [`Give::All`] too: what came after the reset holds no such charge.
+    /// been made; none while the state is written under another quota. That law holds for a key that stayed on its quota:
+    /// for one that left it and came back in between, the other quota may have refilled what is given back. The caller
+    /// uses a receipt once, and none of a key that was reset in between, by [`Give::All`] too: what came after the reset
+    /// holds no such charge.
     ///
     /// [`Give::All`]: crate::Give::All
     fn refund<'a>(&'a self, refunds: &'a [Refund<'a>], at: Option<Timestamp>) -> Reply<'a, ()>;

@@ -49,8 +49,9 @@ pub struct MemoryOptions {
     /// The most keys, over all limits; a million unless said. Limits named while the room is full already have theirs
     /// all the same, up to a quarter more together.
     pub max_keys: usize,
-    /// The most bytes of tables and logs, with the same exception; 256 MiB unless said. A key takes about 45, one of a sliding log about 170
-    /// and, past the first four, 16 to 32 for each instant in the window at which something was admitted.
+    /// The most bytes of tables and logs, with the same exception; 256 MiB unless said. A key takes about 45, one of a
+    /// sliding log about 170 and, past the first four, 16 to 32 for each instant in the window at which something was
+    /// admitted.
     pub max_bytes: usize,
 }
 

@@ -113,9 +113,9 @@ impl Overflow {
 
 /// Returns the state that a charge to a shared state, or to a copy of one, is decided on, where it is another one.
 ///
-/// A window from the first hit, also of a lockout, may have been opened by somebody else long before. A key that came to it from a window
-/// of its own, and found a fresh one soon after, would meet three windows within one length, where its bound allows
-/// for two. It lasts its whole length from each charge instead.
+/// A window from the first hit, also of a lockout, may have been opened by somebody else long before. A key that came to
+/// it from a window of its own, and found a fresh one soon after, would meet three windows within one length, where its
+/// bound allows for two. It lasts its whole length from each charge instead.
 pub(super) fn prolonged(quota: &Quota, state: &State, now: Timestamp) -> Option<State> {
     match (quota, state) {
         (Quota::FixedWindow(quota), State::HitWindow(window)) if window.ends_at > now.as_micros() => {
