@@ -50,6 +50,28 @@ impl Source {
             Self::File(path) => files::load(path),
         }
     }
+
+    /// Reads the policy anew while it is served; waits for nobody who may never write.
+    ///
+    /// # Errors
+    /// As [`Source::load`].
+    pub(crate) fn load_again(&self) -> Result<Loaded, LoadError> {
+        match self {
+            Self::Stdin => self.load(),
+            Self::File(path) => files::load_again(path),
+        }
+    }
+
+    /// Reads the policy for a comparison, with the paths in it as they are written.
+    ///
+    /// # Errors
+    /// As [`Source::load`].
+    pub(crate) fn load_as_written(&self) -> Result<Loaded, LoadError> {
+        match self {
+            Self::Stdin => self.load(),
+            Self::File(path) => files::load_as_written(path),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -44,6 +44,26 @@ pub struct Policy {
     pub encoded_slash: EncodedSlash,
 }
 
+impl Policy {
+    /// Returns the files that the policy names and that whoever serves it opens: certificates and tokens.
+    pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        let tls = self.gateway.as_ref().and_then(|face| face.tls.as_ref());
+        let tls = tls.into_iter().flat_map(|files| [&files.certificate, &files.key]);
+        let api = self.api.as_ref().and_then(|face| face.token_file.as_ref());
+        let admin = self.admin.as_ref().and_then(|face| face.token_file.as_ref());
+        tls.chain(api).chain(admin)
+    }
+
+    /// Returns the same files, for whoever knows the folder that their paths are meant from.
+    pub fn files_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
+        let tls = self.gateway.as_mut().and_then(|face| face.tls.as_mut());
+        let tls = tls.into_iter().flat_map(|files| [&mut files.certificate, &mut files.key]);
+        let api = self.api.as_mut().and_then(|face| face.token_file.as_mut());
+        let admin = self.admin.as_mut().and_then(|face| face.token_file.as_mut());
+        tls.chain(api).chain(admin)
+    }
+}
+
 /// The reverse proxy's settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gateway {

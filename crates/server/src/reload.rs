@@ -81,7 +81,10 @@ impl InForce {
     /// Puts a policy into force, and returns what that changes, for people as well.
     pub(crate) fn replace(&self, policy: Policy) -> Result<(Reloaded, Vec<String>), ReloadError> {
         let before = self.limiter.policy();
-        let restart = before.as_ref().map(|before| needs_restart(before, &policy)).unwrap_or_default();
+        let mut restart = before.as_ref().map(|before| needs_restart(before, &policy)).unwrap_or_default();
+        if !self.limiter.has_store_of(&policy) {
+            restart.insert(0, "store");
+        }
         if !restart.is_empty() {
             return Err(ReloadError::Restart(restart));
         }
@@ -119,7 +122,7 @@ impl InForce {
     }
 }
 
-/// Returns the fields in which policies differ and that are taken over for good at the start.
+/// Returns the fields of faces in which policies differ and that are taken over for good at the start.
 fn needs_restart(before: &Policy, after: &Policy) -> Vec<&'static str> {
     let mut changed = Vec::new();
     let mut note = |field, differs: bool| {
@@ -127,7 +130,6 @@ fn needs_restart(before: &Policy, after: &Policy) -> Vec<&'static str> {
             changed.push(field);
         }
     };
-    note("store", before.store != after.store);
     note("gateway", before.gateway.is_some() != after.gateway.is_some());
     if let (Some(before), Some(after)) = (&before.gateway, &after.gateway) {
         note("gateway.listen", before.listen != after.listen);
@@ -190,15 +192,6 @@ fn in_words(diff: &Diff) -> Vec<String> {
         lines.push(format!("{more} more; `tidegate diff` tells them all"));
     }
     lines
-}
-
-/// Returns the files that a policy names and that its reader did not open.
-pub(crate) fn named_files(policy: &Policy) -> Vec<PathBuf> {
-    let tls = policy.gateway.as_ref().and_then(|face| face.tls.as_ref());
-    let tls = tls.into_iter().flat_map(|files| [&files.certificate, &files.key]);
-    let api = policy.api.as_ref().and_then(|face| face.token_file.as_ref());
-    let admin = policy.admin.as_ref().and_then(|face| face.token_file.as_ref());
-    tls.chain(api).chain(admin).cloned().collect()
 }
 
 /// What became of reloads, and which policy is in force.

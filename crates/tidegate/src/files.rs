@@ -3,6 +3,9 @@
 //! The crate of the policy language opens nothing. Here its [`Surroundings`] are the folder of the policy file and
 //! the environment of the process. Every file that is read is noted with the digest of its bytes, those that cannot
 //! be read as well, so that whoever watches them knows what to watch and whether anything changed.
+//!
+//! Every path in a policy is meant from that folder, so that a policy means the same wherever the process was started:
+//! also those of certificates and tokens, which are left to whoever serves the policy.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -20,7 +23,7 @@ const MOST_BYTES: u64 = 4 << 20;
 /// A policy, and the files it was read from.
 #[derive(Debug, Clone)]
 pub struct Loaded {
-    /// The policy.
+    /// The policy. Its paths lead from where the process runs.
     pub policy: Policy,
     /// Every file that was read: the policy file first (unless it was given as bytes), then what it refers to.
     pub sources: Vec<Source>,
@@ -39,7 +42,7 @@ impl Source {
     /// Returns whether the file holds other bytes now than when it was read, or can no longer be read, or now can.
     /// Reads the whole file.
     pub fn has_changed(&self) -> bool {
-        digest(&read(&self.path)) != self.digest
+        digest(&read_regular(&self.path)) != self.digest
     }
 }
 
@@ -103,6 +106,30 @@ pub fn load_embedded(path: &Path) -> Result<Loaded, LoadError> {
     Files::beside(path).load(path, |files| Reading::of(files).embedded())
 }
 
+/// Reads the policy file at a path, for a comparison: its paths stay as written, since the same ones in two folders are no
+/// difference.
+///
+/// # Errors
+/// When the file cannot be read, or anything in it or in what it refers to is wrong.
+pub fn load_as_written(path: &Path) -> Result<Loaded, LoadError> {
+    Files::beside(path).read(path, Reading::of)
+}
+
+/// Reads the policy file at a path anew, for a process that goes on meanwhile: a pipe or a device in its place is not waited
+/// for.
+///
+/// # Errors
+/// When the file cannot be read, or anything in it or in what it refers to is wrong.
+pub fn load_again(path: &Path) -> Result<Loaded, LoadError> {
+    match regular(path) {
+        Ok(()) => load(path),
+        Err(error) => {
+            let why = format!("cannot read {}: {error}", path.display());
+            Err(Files::beside(path).unreadable(why))
+        }
+    }
+}
+
 /// Reads a policy for a process of its own from a stream, such as standard input. `name` stands in messages; what
 /// the policy refers to is looked for in `folder`.
 ///
@@ -111,7 +138,7 @@ pub fn load_embedded(path: &Path) -> Result<Loaded, LoadError> {
 pub fn load_stream(name: &str, stream: impl Read, folder: &Path) -> Result<Loaded, LoadError> {
     let files = Files::of(folder);
     let bytes = bounded(stream).map_err(|error| files.unreadable(format!("cannot read {name}: {error}")))?;
-    files.parse(name, bytes, Reading::of)
+    files.parse(name, bytes, Reading::of).map(|loaded| files.rebased(loaded))
 }
 
 /// The surroundings of a policy file: a folder and the environment, with a list of what was read.
@@ -142,9 +169,25 @@ impl Files {
         path: &Path,
         reading: impl FnOnce(&'a dyn Surroundings) -> Reading<'a>,
     ) -> Result<Loaded, LoadError> {
+        self.read(path, reading).map(|loaded| self.rebased(loaded))
+    }
+
+    /// Makes the policy's paths lead from where the process runs.
+    fn rebased(&self, mut loaded: Loaded) -> Loaded {
+        for path in loaded.policy.files_mut() {
+            *path = self.folder.join(&*path);
+        }
+        loaded
+    }
+
+    fn read<'a>(
+        &'a self,
+        path: &Path,
+        reading: impl FnOnce(&'a dyn Surroundings) -> Reading<'a>,
+    ) -> Result<Loaded, LoadError> {
         let name = path.display();
         let bytes =
-            self.open(path).map_err(|error| self.unreadable(format!("cannot read {name}: {error}")))?;
+            self.note(path, read(path)).map_err(|error| self.unreadable(format!("cannot read {name}: {error}")))?;
         self.parse(&name.to_string(), bytes, reading)
     }
 
@@ -171,9 +214,8 @@ impl Files {
         LoadError { kind: Kind::Unreadable(why), sources: self.sources() }
     }
 
-    /// Reads a file and notes it.
-    fn open(&self, path: &Path) -> io::Result<Vec<u8>> {
-        let bytes = read(path);
+    /// Notes a file that was read.
+    fn note(&self, path: &Path, bytes: io::Result<Vec<u8>>) -> io::Result<Vec<u8>> {
         let source = Source { path: path.to_owned(), digest: digest(&bytes) };
         let mut sources = self.sources.borrow_mut();
         if !sources.iter().any(|known| known.path == source.path) {
@@ -185,7 +227,9 @@ impl Files {
 
 impl Surroundings for Files {
     fn file(&self, path: &str) -> Result<Vec<u8>, String> {
-        let bytes = self.open(&self.folder.join(path)).map_err(|error| format!("cannot be read: {error}"))?;
+        let path = self.folder.join(path);
+        let bytes =
+            self.note(&path, read_regular(&path)).map_err(|error| format!("cannot be read: {error}"))?;
         if u64::try_from(bytes.len()).is_ok_and(|length| length > MOST_BYTES) {
             return Err(format!("is longer than {MOST_BYTES} bytes"));
         }
@@ -202,9 +246,32 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     let file = File::open(path)?;
     // Reading it would say so as well, in words that do not name the slip.
     if file.metadata()?.is_dir() {
-        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
+        return Err(folder());
     }
     bounded(file)
+}
+
+/// Reads a file as whoever must not be held up does: a pipe that nobody writes to is refused, and so is a device. Of what
+/// is longer than any file of a policy may be, the beginning.
+///
+/// # Errors
+/// When it cannot be read, or is no regular file.
+pub fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
+    regular(path)?;
+    bounded(File::open(path)?)
+}
+
+/// Tells what is no regular file, before it is opened: that alone waits for the other end of a pipe.
+fn regular(path: &Path) -> io::Result<()> {
+    match path.metadata()?.file_type() {
+        kind if kind.is_file() => Ok(()),
+        kind if kind.is_dir() => Err(folder()),
+        _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a pipe or a device, and no file")),
+    }
+}
+
+fn folder() -> io::Error {
+    io::Error::new(io::ErrorKind::IsADirectory, "it is a folder")
 }
 
 fn bounded(from: impl Read) -> io::Result<Vec<u8>> {

@@ -30,6 +30,8 @@ mod compile;
 mod explain;
 #[cfg(feature = "policy")]
 pub mod files;
+#[cfg(feature = "policy")]
+mod identity;
 mod limit;
 mod limiter;
 #[cfg_attr(not(feature = "policy"), allow(dead_code, reason = "rules and missing keys are a policy's"))]

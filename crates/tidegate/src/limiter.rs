@@ -48,10 +48,28 @@ pub(crate) struct Inner {
 pub(crate) struct Lasting {
     pub(crate) observer: Observer,
     /// The store, when it is this limiter's own.
-    pub(crate) memory: Option<Arc<MemoryStore>>,
+    pub(crate) own_store: Option<OwnStore>,
     /// Held while the limits are replaced, so that two who do it at once follow each other.
     #[cfg(feature = "policy")]
     pub(crate) reloading: Mutex<()>,
+    #[cfg(feature = "policy")]
+    pub(crate) own_identities: crate::identity::OwnIdentities,
+}
+
+/// A memory store that a limiter has made for itself.
+#[derive(Debug)]
+pub(crate) struct OwnStore {
+    pub(crate) store: Arc<MemoryStore>,
+    /// What it was made with.
+    #[cfg_attr(not(feature = "policy"), allow(dead_code, reason = "only a policy can ask for others"))]
+    pub(crate) options: MemoryOptions,
+}
+
+impl OwnStore {
+    pub(crate) fn new(options: MemoryOptions) -> Result<Self, BuildError> {
+        let store = Arc::new(MemoryStore::new(options).map_err(BuildError::Store)?);
+        Ok(Self { store, options })
+    }
 }
 
 /// A limit with the store's handle for it, and its counters.
@@ -172,8 +190,9 @@ impl Limiter {
     /// # Errors
     /// When two limits have one name, or the system gives no randomness for the store's secret.
     pub fn in_memory(limits: impl IntoIterator<Item = Limit>) -> Result<Self, BuildError> {
-        let store = Arc::new(MemoryStore::new(MemoryOptions::default()).map_err(BuildError::Store)?);
-        let lasting = Lasting { memory: Some(Arc::clone(&store)), ..Lasting::default() };
+        let own = OwnStore::new(MemoryOptions::default())?;
+        let store = Arc::clone(&own.store);
+        let lasting = Lasting { own_store: Some(own), ..Lasting::default() };
         Ok(Self::of(Inner::new(store, Arc::new(lasting), limits.into_iter().map(plain))?))
     }
 
@@ -191,7 +210,7 @@ impl Limiter {
 
     /// Returns how full the memory store is, when the limiter was built with one of its own.
     pub fn memory_usage(&self) -> Option<Usage> {
-        self.snapshot().inner.lasting.memory.as_ref().map(|store| store.usage())
+        self.snapshot().inner.lasting.own_store.as_ref().map(|own| own.store.usage())
     }
 
     /// Returns the limits in force at this moment. Whoever asks several things of one request asks them of one snapshot.
@@ -338,19 +357,6 @@ impl Inner {
     #[cfg(feature = "policy")]
     pub(crate) fn has(&self, name: &str) -> bool {
         self.by_name.contains_key(name)
-    }
-
-    /// Returns the name by which a limit's key may be known outside, if the policy has a secret for that.
-    #[cfg(feature = "policy")]
-    pub(crate) fn identity(&self, limit: &Registered, key: &[u8]) -> Option<String> {
-        let identities = self.policy.as_ref()?.policy.identities.as_ref()?;
-        Some(identities.identity(&limit.storage_name, key))
-    }
-
-    /// Returns no name: without a policy there is no secret to make it of.
-    #[cfg(not(feature = "policy"))]
-    pub(crate) fn identity(&self, _: &Registered, _: &[u8]) -> Option<String> {
-        None
     }
 
     /// Asks the store for a plan's decisions and combines them.

@@ -194,7 +194,11 @@ impl Observer {
                 terms.count(decided);
             }
             if let (Some(at_percent), Some(now)) = (registered.alert_at, verdict.at) {
+                #[cfg(feature = "policy")]
                 let identity = || inner.identity(registered, key);
+                // What names keys comes with policies.
+                #[cfg(not(feature = "policy"))]
+                let identity = || None;
                 registered.tally.alerts.look_at(self, (decided, at_percent), (key, now), identity);
             }
         }

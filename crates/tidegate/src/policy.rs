@@ -5,10 +5,10 @@ use std::sync::Arc;
 use tidegate_algorithms::Timestamp;
 use tidegate_policy as file;
 use tidegate_policy::{Ambiguous, Matched, Policy, Presence, ReadyKeys, Request};
-use tidegate_store::{MemoryOptions, MemoryStore, Store};
+use tidegate_store::{MemoryOptions, Store};
 
 use crate::compile::{Compiled, compiled};
-use crate::limiter::{BuildError, CheckOptions, Lasting, Limiter, Snapshot};
+use crate::limiter::{BuildError, CheckOptions, Lasting, Limiter, OwnStore, Snapshot};
 use crate::observe::LimitTally;
 use crate::plan::{Plan, Terms};
 use crate::verdict::{BadKey, Denial, Ruling, Verdict};
@@ -54,15 +54,9 @@ impl Limiter {
     /// When the system gives no randomness for the store's secret. (A policy that `tidegate_policy::parse` returned never
     /// has two limits of one name.)
     pub fn from_policy(policy: Policy) -> Result<Self, BuildError> {
-        let store = Arc::new(match policy.store {
-            file::StoreChoice::Memory { max_keys, max_bytes } => {
-                let mut options = MemoryOptions::default();
-                options.max_keys = max_keys.unwrap_or(options.max_keys);
-                options.max_bytes = max_bytes.unwrap_or(options.max_bytes);
-                MemoryStore::new(options).map_err(BuildError::Store)?
-            }
-        });
-        let lasting = Lasting { memory: Some(Arc::clone(&store)), ..Lasting::default() };
+        let own = OwnStore::new(memory_options(&policy.store))?;
+        let store = Arc::clone(&own.store);
+        let lasting = Lasting { own_store: Some(own), ..Lasting::default() };
         Ok(Self::of(compiled(policy, store, Arc::new(lasting))?))
     }
 
@@ -135,6 +129,16 @@ impl Snapshot {
         let verdict = self.inner.run(&plan, options).await;
         tell(&verdict);
         verdict
+    }
+}
+
+/// Returns what a policy's choice of a store comes to.
+pub(crate) fn memory_options(choice: &file::StoreChoice) -> MemoryOptions {
+    let file::StoreChoice::Memory { max_keys, max_bytes } = *choice;
+    let default = MemoryOptions::default();
+    MemoryOptions {
+        max_keys: max_keys.unwrap_or(default.max_keys),
+        max_bytes: max_bytes.unwrap_or(default.max_bytes),
     }
 }
 

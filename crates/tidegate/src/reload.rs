@@ -13,6 +13,7 @@ use tidegate_store::LimitId;
 use crate::compile::compiled;
 use crate::limiter::{BuildError, Inner, Limiter, Registered};
 use crate::observe::lock;
+use crate::policy::memory_options;
 
 /// What a reload changed, by the limits' names, in the order of the policy.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -65,7 +66,7 @@ impl Limiter {
         let lasting = Arc::clone(&self.snapshot().inner.lasting);
         let _alone = lock(&lasting.reloading);
         let before = self.in_force.load_full();
-        if before.policy.as_ref().is_some_and(|before| before.policy.store != policy.store) {
+        if !self.has_store_of(&policy) {
             return Err(ReloadError::Store);
         }
         self.look_back();
@@ -80,6 +81,13 @@ impl Limiter {
         before.store.retain(&ids);
         self.forget();
         Ok(reloaded)
+    }
+
+    /// Returns whether the store in force is the one a policy asks for. A store that the limiter was given is: what a
+    /// policy says of stores is then not looked at.
+    pub fn has_store_of(&self, policy: &Policy) -> bool {
+        let inner = self.snapshot().inner;
+        inner.lasting.own_store.as_ref().is_none_or(|own| own.options == memory_options(&policy.store))
     }
 
     /// Warns of what only shows after a while: rules that have applied to nothing although ten thousand requests came, or

@@ -24,7 +24,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<Exit, Failure> {
 }
 
 fn read(source: &Source) -> Result<Policy, Failure> {
-    source.load().map(|loaded| loaded.policy).map_err(Failure::unusable)
+    source.load_as_written().map(|loaded| loaded.policy).map_err(Failure::unusable)
 }
 
 fn is(limit: &LimitDiff, kind: Denied) -> bool {

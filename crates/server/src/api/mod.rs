@@ -34,7 +34,6 @@ use std::sync::Arc;
 use axum::Router;
 use axum::routing::{get, post};
 use tidegate::Limiter;
-use tidegate::policy_file::Identities;
 
 pub(crate) use auth::demand;
 pub use token::{Token, TokenError, TokenInForce};
@@ -53,8 +52,6 @@ struct Api {
     limiter: Limiter,
     book: Arc<Book>,
     names: Arc<NamesInForce>,
-    /// Names keys while the policy says no secret of its own.
-    identities: Option<Arc<Identities>>,
 }
 
 /// Builds the decision API over a limiter; with a token, every route under `/v1/` demands it.
@@ -84,6 +81,5 @@ pub fn router_with(limiter: Limiter, token: TokenInForce) -> Router {
         limiter,
         book: Arc::default(),
         names,
-        identities: why::of_this_process(),
     })
 }

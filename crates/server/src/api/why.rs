@@ -1,10 +1,8 @@
 //! `GET` and `POST /v1/why`: what is behind a verdict, against what has been counted. A look: nothing is charged.
 //!
-//! Keys are named by keyed hashes, under the policy's `key_secret_file`, or else a secret of this process.
+//! Keys are named by keyed hashes, under the policy's `key_secret_file`, or else a secret of the limiter's own.
 
 mod query;
-
-use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{RawQuery, Request, State};
@@ -120,7 +118,7 @@ pub(super) async fn post(State(api): State<Api>, request: Request) -> Result<Res
     let call = call::read::<CheckCall>(request).await?;
     let in_force = api.limiter.snapshot();
     let question = call.question(&api.names.of(&in_force))?;
-    Ok(api.explain(&in_force, &question).await)
+    Ok(Api::explain(&in_force, &question).await)
 }
 
 /// Explains a request without a body.
@@ -150,29 +148,15 @@ pub(super) async fn get(State(api): State<Api>, RawQuery(query): RawQuery) -> Re
     let call = query::read(query.as_deref().unwrap_or_default())?;
     let in_force = api.limiter.snapshot();
     let question = call.question(&api.names.of(&in_force))?;
-    Ok(api.explain(&in_force, &question).await)
+    Ok(Api::explain(&in_force, &question).await)
 }
 
 impl Api {
-    async fn explain(&self, in_force: &Snapshot, question: &Question) -> Response {
+    async fn explain(in_force: &Snapshot, question: &Question) -> Response {
         let why = in_force.why(&question.request(), Some(&question.keys), question.options).await;
-        let policy = in_force.policy();
-        let styles = policy.map_or(&[][..], |policy| &policy.headers);
-        let identities = policy.and_then(|policy| policy.identities.as_ref()).or(self.identities.as_deref());
-        let view = WhyView::of(&why, identities, Checked::new(&why.verdict, styles, None));
+        let styles = in_force.policy().map_or(&[][..], |policy| &policy.headers);
+        let view = WhyView::of(&why, in_force.identities(), Checked::new(&why.verdict, styles, None));
         ([(CACHE_CONTROL, "no-store")], Json(view)).into_response()
-    }
-}
-
-/// Draws the secret of this process; `None` when the system gives no randomness, so that keys have no names.
-pub(super) fn of_this_process() -> Option<Arc<Identities>> {
-    let mut secret = [0; 32];
-    match getrandom::fill(&mut secret) {
-        Ok(()) => Some(Arc::new(Identities::with_secret(&secret))),
-        Err(error) => {
-            tracing::error!(%error, "the system gives no randomness; keys are explained without names");
-            None
-        }
     }
 }
 

@@ -17,7 +17,7 @@ use tidegate::files::{LoadError, Loaded, Source};
 use tidegate_policy::Policy;
 use tokio::task::JoinHandle;
 
-use crate::reload::{ReloadError, Reloader, Shared, named_files, warn_of_shadow};
+use crate::reload::{ReloadError, Reloader, Shared, warn_of_shadow};
 use look::Look;
 
 /// How long to wait between two looks. A change is taken by the second look after it, within two seconds.
@@ -49,7 +49,7 @@ impl Watched {
 
 /// Looks at all files of a policy; what was read of them to make it counts, whatever they hold by now.
 fn look_at(policy: &Policy, sources: &[Source]) -> Look {
-    let paths = sources.iter().map(|source| source.path.clone()).chain(named_files(policy));
+    let paths = sources.iter().map(|source| source.path.clone()).chain(policy.files().cloned());
     let mut look = Look::at(paths);
     for source in sources {
         look.note(&source.path, source.digest);
@@ -136,11 +136,11 @@ impl Reloader {
         let loaded = match self.load().await {
             Ok(loaded) => loaded,
             Err(ReloadError::Load(error)) => {
-                return (!extend(watched, now, error.sources(), &[])).then(|| error.to_string());
+                return (!extend(watched, now, error.sources(), [])).then(|| error.to_string());
             }
             Err(error) => return Some(error.to_string()),
         };
-        if extend(watched, now, &loaded.sources, &named_files(&loaded.policy)) {
+        if extend(watched, now, &loaded.sources, loaded.policy.files()) {
             return None;
         }
         self.put_into_force(loaded, watched).await.err().map(|error| error.to_string())
@@ -203,11 +203,16 @@ fn look_amiss(now: &Look, kept: &Look) -> Option<String> {
 }
 
 /// Returns whether a later look has to decide: files are named that were not looked at yet, or held something else.
-fn extend(watched: &mut Watched, now: &Look, sources: &[Source], named: &[PathBuf]) -> bool {
-    let paths = || sources.iter().map(|source| &source.path).chain(named);
-    let unknown = paths().any(|path| !now.has(path));
+fn extend<'a>(
+    watched: &mut Watched,
+    now: &Look,
+    sources: &'a [Source],
+    named: impl IntoIterator<Item = &'a PathBuf>,
+) -> bool {
+    let paths: Vec<_> = sources.iter().map(|source| &source.path).chain(named).collect();
+    let unknown = paths.iter().any(|path| !now.has(path));
     if unknown {
-        watched.more.extend(paths().cloned());
+        watched.more.extend(paths.into_iter().cloned());
     }
     let later = unknown || !sources.iter().all(|source| now.holds(&source.path, &source.digest));
     if later {

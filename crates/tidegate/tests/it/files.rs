@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use tidegate::files::{load, load_embedded, load_stream};
+use tidegate::files::{load, load_as_written, load_embedded, load_stream};
 
 const TEAM: &str = "tidegate: 1
 rules:
@@ -51,6 +51,27 @@ fn a_policy_is_read_with_what_it_includes() {
     assert_eq!(paths, [file, team]);
     let from_stream = load_stream("<stdin>", POLICY.as_bytes(), &folder.0).unwrap();
     assert_eq!(from_stream.sources, loaded.sources[1..], "what was given as bytes is no file");
+}
+
+/// Guards certificates and tokens against being looked for where the process was started, while everything else of the
+/// policy is looked for beside it.
+#[test]
+fn every_path_is_meant_from_the_policys_folder() {
+    let folder = Folder::new("paths");
+    let text = "tidegate: 1
+gateway: { listen: 127.0.0.1:0, upstream: \"http://127.0.0.1:3000\", tls: { certificate: tls/chain.pem, key: /etc/key.pem } }
+api: { listen: 127.0.0.1:0, token_file: api.token }
+admin: { listen: 127.0.0.1:0, token_file: ../admin.token }
+fallback: { limits: [{ name: l, says: Ten a minute., key: global, sliding_log: { limit: 10, window: 1m } }] }
+";
+    let file = folder.file("policy.yaml", text);
+    let paths = |loaded: tidegate::files::Loaded| loaded.policy.files().cloned().collect::<Vec<_>>();
+    let beside = |path: &str| folder.0.join(path);
+    let expected = ["tls/chain.pem", "/etc/key.pem", "api.token", "../admin.token"];
+    assert_eq!(paths(load(&file).unwrap()), expected.map(beside));
+    assert_eq!(paths(load_embedded(&file).unwrap()), expected.map(beside));
+    assert_eq!(paths(load_stream("<stdin>", text.as_bytes(), &folder.0).unwrap()), expected.map(beside));
+    assert_eq!(paths(load_as_written(&file).unwrap()), expected.map(PathBuf::from));
 }
 
 /// Guards a watcher against missing a change, and against waking for a file that was only touched.

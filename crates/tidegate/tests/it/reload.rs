@@ -69,6 +69,28 @@ async fn another_store_is_refused_and_nothing_is_changed() {
     assert_eq!(limiter.snapshot().limits().map(tidegate::Limit::name).collect::<Vec<_>>(), ["r/a"]);
 }
 
+/// Guards reloads against being refused for a store that is the same: spelled out, or the caller's own.
+#[tokio::test]
+async fn the_same_store_in_other_words_is_no_other_store() {
+    let defaults = "store: { memory: { max_keys: 1000000, max_bytes: 256MiB } }\n";
+    let small = "store: { memory: { max_keys: 10 } }\n";
+    let with = |store: &str| {
+        let text = format!(
+            "tidegate: 1\n{store}fallback: {{ limits: [{{ name: l, says: Nine in any hour., key: global, \
+             sliding_log: {{ limit: 9, window: 1h }} }}] }}\n"
+        );
+        policy_file::parse_embedded("t.yaml", &text).unwrap_or_else(|problems| panic!("{problems}"))
+    };
+    let limiter = Limiter::from_policy(with("")).unwrap();
+    assert!(limiter.reload(with(defaults)).is_ok());
+    let in_code = Limiter::in_memory([]).unwrap();
+    assert!(matches!(in_code.reload(with(small)), Err(ReloadError::Store)));
+    assert!(in_code.reload(with("")).is_ok());
+    let store = std::sync::Arc::new(tidegate_store::MemoryStore::new(Default::default()).unwrap());
+    let given = Limiter::from_policy_with(with(""), store).unwrap();
+    assert!(given.reload(with(small)).is_ok());
+}
+
 /// Guards counters against a reload: a rate that a monitor works out would fall to nothing each time.
 #[tokio::test]
 async fn counters_outlive_a_reload_and_go_with_their_limit() {

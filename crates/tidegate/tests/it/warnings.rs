@@ -179,6 +179,20 @@ async fn a_limit_nearly_used_up_raises_an_alert_for_each_key() {
     assert_eq!(limiter.observe().limits[0].alerts, Some(2));
 }
 
+/// Guards against two names for one key: who reads an alert in the log has to find the key again in an explanation, also
+/// when the policy says no secret, and after a reload.
+#[tokio::test]
+async fn an_alert_names_the_key_as_an_explanation_does() {
+    let ask = || Ask::get("/").header("x-api-key", "a");
+    let (lines, limiter) = warned_after(SPEND, &[(ask(), 8)]).await;
+    let policy = limiter.policy().unwrap();
+    assert!(policy.identities.is_none() && limiter.reload((*policy).clone()).is_ok());
+    let snapshot = limiter.snapshot();
+    let why = snapshot.why(&ask().as_seen(), None, tidegate::CheckOptions::default()).await;
+    let name = why.limits().next().unwrap().identity(snapshot.identities().unwrap()).unwrap();
+    assert!(lines[0].contains(&name), "{name}: {lines:?}");
+}
+
 /// Guards against a plan that is misspelt where it is given: everybody would silently be held to the default.
 #[tokio::test]
 async fn a_plan_that_a_limit_does_not_have_is_told_once() {
