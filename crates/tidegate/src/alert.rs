@@ -1,7 +1,7 @@
 //! Alerts: the use of a limit that rises to its `alert_at`, told once a key and rise.
 //!
 //! What is remembered is bounded: a keyed hash and two instants for each key that is or just was above, [`MOST`] of
-//! them. A key is forgotten once its state would be fresh again.
+//! them. A key is forgotten once its state would be fresh again and its rise is no news of this minute.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -31,7 +31,7 @@ pub(crate) struct Alerts {
 struct Above {
     hasher: RandomState,
     keys: HashMap<u64, Rise>,
-    /// No rise is over before.
+    /// No rise can be forgotten before.
     next_end: Timestamp,
 }
 
@@ -41,6 +41,14 @@ struct Rise {
     told: Timestamp,
     /// When the key's state is fresh again unless it is used.
     until: Timestamp,
+}
+
+impl Rise {
+    /// Returns when it can be forgotten: a key that rises again within a minute would be logged again, and a short window
+    /// is over many times in that.
+    fn ends(&self) -> Timestamp {
+        self.until.max(self.told.saturating_add(QUIET))
+    }
 }
 
 /// What is to be told.
@@ -123,26 +131,27 @@ impl Above {
                 _ => News::Nothing,
             };
         }
+        self.forget(now);
         if !above {
             return News::Nothing;
         }
-        if self.keys.len() >= MOST && !self.make_room(now) {
+        if self.keys.len() >= MOST {
             return News::TooMany;
         }
-        self.next_end = if self.keys.is_empty() { until } else { self.next_end.min(until) };
-        self.keys.insert(key, Rise { above, told: now, until });
+        let rise = Rise { above, told: now, until };
+        self.next_end = if self.keys.is_empty() { rise.ends() } else { self.next_end.min(rise.ends()) };
+        self.keys.insert(key, rise);
         News::Rise
     }
 
     /// Forgets the rises that are over, if there can be any.
-    fn make_room(&mut self, now: Timestamp) -> bool {
+    fn forget(&mut self, now: Timestamp) {
         if now < self.next_end {
-            return false;
+            return;
         }
-        self.keys.retain(|_, rise| now < rise.until);
+        self.keys.retain(|_, rise| now < rise.ends());
         // A rise that goes on ends later than it was noted with, so this is no later than the truth.
-        self.next_end = self.keys.values().map(|rise| rise.until).min().unwrap_or_default();
-        self.keys.len() < MOST
+        self.next_end = self.keys.values().map(Rise::ends).min().unwrap_or_default();
     }
 }
 
@@ -175,10 +184,34 @@ mod tests {
         for key in 0..MOST as u64 {
             assert_eq!(known.note(key, true, (at(0), at(10))), News::Rise);
         }
-        assert_eq!(known.note(9_999, true, (at(9), at(19))), News::TooMany);
-        assert_eq!(known.note(9_999, true, (at(10), at(20))), News::Rise);
+        assert_eq!(known.note(9_999, true, (at(59), at(69))), News::TooMany);
+        assert_eq!(known.note(9_999, true, (at(60), at(70))), News::Rise);
         assert_eq!(known.keys.len(), 1);
         // A state that was fresh in between has fallen, though nobody looked.
-        assert_eq!(known.note(9_999, true, (at(80), at(90))), News::Rise);
+        assert_eq!(known.note(9_999, true, (at(130), at(140))), News::Rise);
+    }
+
+    /// Guards the log against a window that is over sooner than a rise may be told again, also while the set is full.
+    #[test]
+    fn a_short_window_is_not_told_each_time() {
+        let mut known = Above::default();
+        for second in 0..60 {
+            for key in 0..MOST as u64 {
+                let news = known.note(key, true, (at(second), at(second + 1)));
+                assert_eq!(news, if second == 0 { News::Rise } else { News::Again }, "{second}");
+            }
+            assert_eq!(known.note(9_999, true, (at(second), at(second + 1))), News::TooMany);
+        }
+    }
+
+    /// Guards requests far below the line against taking a lock for a key that never came again.
+    #[test]
+    fn a_key_that_never_comes_again_is_forgotten_all_the_same() {
+        let mut known = Above::default();
+        assert_eq!(known.note(1, true, (at(0), at(100))), News::Rise);
+        assert_eq!(known.note(2, false, (at(99), at(199))), News::Nothing);
+        assert_eq!(known.keys.len(), 1);
+        assert_eq!(known.note(2, false, (at(100), at(200))), News::Nothing);
+        assert_eq!(known.keys.len(), 0);
     }
 }
