@@ -173,7 +173,9 @@ impl Compiled {
             Err(_) if self.policy.mode == file::Mode::Shadow => return Ok(()),
             Err(ambiguous) => return Err(Ruling::BadRequest(bad(&ambiguous))),
         };
-        warnings::sharing(&self.lasting.observer, &seen);
+        if !options.peek {
+            warnings::sharing(&self.lasting.observer, &seen);
+        }
         let mut enforced = false;
         for matched in self.policy.matching(&seen) {
             self.count_match(&matched, options);
@@ -210,14 +212,15 @@ impl Compiled {
                 }
             })?;
             enforced |= counted && !shadow;
-            if !counted && matched.facts.client().is_none() {
+            if !counted && !options.peek && matched.facts.client().is_none() {
                 warnings::no_peer(&self.lasting.observer, &limit.name);
             }
         }
         Ok(enforced)
     }
 
-    /// Appends a limit's key and returns the terms it is asked with, `None` when the limit skips the request.
+    /// Appends a limit's key and returns the terms it is asked with, `None` when the limit skips the request. What is
+    /// noteworthy is counted in `tally`, if the request counts.
     ///
     /// # Errors
     /// When the request is refused, since it cannot be read in one way only or lacks what the rule requires.
@@ -249,7 +252,7 @@ impl Compiled {
             }
         }
         let choice = limit.choose(facts).map_err(|it| bad(&it))?;
-        if choice.unknown_plan {
+        if choice.unknown_plan && tally.is_some() {
             warnings::unknown_plan(&self.lasting.observer, &limit.name);
         }
         let cost = cost.map_or_else(|| limit.cost.read(facts), Ok).map_err(|it| bad(&it))?;
@@ -267,6 +270,7 @@ fn denial(rule: &file::Rule) -> Option<Denial> {
     })
 }
 
-fn bad(ambiguous: &Ambiguous) -> BadKey {
+/// Returns what a verdict says of a request that cannot be read in one way only.
+pub(crate) fn bad(ambiguous: &Ambiguous) -> BadKey {
     BadKey { part: ambiguous.part().to_owned(), why: ambiguous.why().to_owned() }
 }

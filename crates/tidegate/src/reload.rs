@@ -20,11 +20,11 @@ use crate::policy::memory_options;
 pub struct Reloaded {
     /// Limits that were not there before.
     pub added: Vec<String>,
-    /// Limits whose numbers, words or terms differ.
+    /// Limits whose numbers, words, terms or alerts differ, or that keep their counts under another name.
     pub changed: Vec<String>,
     /// Limits that are no longer there.
     pub dropped: Vec<String>,
-    /// How many limits are as they were.
+    /// How many limits are as they were; what requests they apply to, and what they count on, is not compared.
     pub kept: usize,
 }
 
@@ -130,7 +130,7 @@ impl Reloaded {
         for (one, name) in after.iter().filter_map(|one| Some((one, name(one)?))) {
             match were.get(&name).and_then(|index| before.get(*index)) {
                 None => reloaded.added.push(name),
-                Some(was) if was.variants == one.variants && was.id == one.id => {
+                Some(was) if was.is_as(one) => {
                     reloaded.kept = reloaded.kept.saturating_add(1);
                 }
                 Some(_) => reloaded.changed.push(name),
@@ -139,6 +139,13 @@ impl Reloaded {
         let dropped = before.iter().filter_map(name).filter(|name| !are.contains_key(name));
         reloaded.dropped = dropped.collect();
         reloaded
+    }
+}
+
+impl Registered {
+    /// Returns whether a limit is the same as another, and keeps the same counts.
+    fn is_as(&self, other: &Self) -> bool {
+        self.id == other.id && self.alert_at == other.alert_at && self.variants == other.variants
     }
 }
 

@@ -27,6 +27,7 @@ pub(crate) fn sharing(observer: &Observer, seen: &Seen<'_>) {
         );
     }
 }
+
 /// Warns of a request without its peer's address, which a limit skips.
 pub(crate) fn no_peer(observer: &Observer, limit: &str) {
     if observer.is_first(Cause::NoPeer) {

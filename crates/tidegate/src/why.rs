@@ -3,11 +3,12 @@
 //! What applies, what is read and what is skipped is asked of the code that decides; here it is only written down.
 
 use tidegate_policy as file;
-use tidegate_policy::{Ambiguous, Client, Fit, Identities, Matched, ReadyKeys, Request, Seen, Whose};
+use tidegate_policy::{Client, Fit, Identities, Matched, ReadyKeys, Request, Seen, Whose};
 
 use crate::compile::Compiled;
 use crate::limiter::{CheckOptions, Snapshot};
 use crate::plan::Terms;
+use crate::policy::bad;
 use crate::verdict::{BadKey, LimitDecision, Ruling, Verdict};
 
 /// What is behind a verdict.
@@ -149,10 +150,6 @@ impl Snapshot {
     }
 }
 
-fn bad(ambiguous: &Ambiguous) -> BadKey {
-    BadKey { part: ambiguous.part().to_owned(), why: ambiguous.why().to_owned() }
-}
-
 /// What is told of one request.
 struct Telling<'a> {
     compiled: &'a Compiled,
@@ -170,7 +167,7 @@ impl Telling<'_> {
             .map(|trace| RuleWhy {
                 name: trace.rule.name.clone(),
                 applies: trace.fit.matched().is_some(),
-                because: self.because(&trace.fit),
+                because: because(&trace.fit),
                 limits: trace.fit.matched().map(|matched| self.limits(matched)).unwrap_or_default(),
             })
             .collect();
@@ -189,13 +186,6 @@ impl Telling<'_> {
             });
         }
         rules
-    }
-
-    fn because(&self, fit: &Fit<'_>) -> String {
-        match (fit.matched().and_then(|matched| matched.rule.refuse.as_ref()), self.verdict.ruling()) {
-            (Some(refuse), _) => format!("{fit} and lets nothing through: {}", refuse.because),
-            (None, _) => fit.to_string(),
-        }
     }
 
     /// Returns whether every enforced limit of the rules that apply leaves the request alone.
@@ -248,6 +238,17 @@ impl Telling<'_> {
 
     fn decision(&self, limit: &str) -> Option<&LimitDecision> {
         self.verdict.decisions().iter().find(|decision| decision.limit.name() == limit)
+    }
+}
+
+/// Says why a rule applies or does not, and what that means for a rule that refuses.
+fn because(fit: &Fit<'_>) -> String {
+    match fit.matched().and_then(|matched| Some((matched.rule.refuse.as_ref()?, matched.rule.mode))) {
+        Some((refuse, file::Mode::Enforce)) => format!("{fit} and lets nothing through: {}", refuse.because),
+        Some((refuse, file::Mode::Shadow)) => {
+            format!("{fit} and would let nothing through, were it no shadow: {}", refuse.because)
+        }
+        None => fit.to_string(),
     }
 }
 

@@ -21,10 +21,7 @@ const REDUCED_CAPACITY: &str = "https://iana.org/assignments/http-problem-types#
 /// To a limit that counts failures it is never a success, whatever its status: nobody has looked at the request.
 pub fn problem_response<B: From<Bytes>>(status: StatusCode, detail: &str) -> Response<B> {
     let title = status.canonical_reason().unwrap_or("Error");
-    let body = problem("about:blank", title, status, detail).to_string();
-    let mut response = own(status, "application/problem+json", body);
-    response.extensions_mut().insert(OwnAnswer);
-    response
+    own(status, "application/problem+json", problem("about:blank", title, status, detail).to_string())
 }
 
 /// Returns the answer for a body that could not be read for its key.
@@ -162,6 +159,7 @@ fn problem(type_uri: &str, title: &str, status: StatusCode, detail: &str) -> Val
 fn own<B: From<Bytes>>(status: StatusCode, content_type: &str, body: String) -> Response<B> {
     let mut response = Response::new(B::from(Bytes::from(body)));
     *response.status_mut() = status;
+    response.extensions_mut().insert(OwnAnswer);
     let headers = response.headers_mut();
     if let Ok(content_type) = HeaderValue::from_str(content_type) {
         headers.insert(CONTENT_TYPE, content_type);

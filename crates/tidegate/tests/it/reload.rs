@@ -41,6 +41,16 @@ async fn counts_are_kept_and_held_against_the_new_numbers() {
     assert_eq!(admitted(&limiter, 9).await, 5);
 }
 
+/// Guards the report of a reload against an alert that was moved and is told as if nothing had changed.
+#[tokio::test]
+async fn another_alert_is_a_change() {
+    let limiter = Limiter::from_policy(policy(&log("a", 5))).unwrap();
+    let told = log("a", 5).replace("key: global", "alert_at: 80%, key: global");
+    let reloaded = limiter.reload(policy(&told)).unwrap();
+    assert_eq!((reloaded.changed, reloaded.kept), (vec!["r/a".to_owned()], 0));
+    assert_eq!(limiter.reload(policy(&told)).unwrap().kept, 1);
+}
+
 /// Guards the promise that a request ends under the policy it began with.
 #[tokio::test]
 async fn a_snapshot_stays_what_it_was() {

@@ -94,6 +94,19 @@ async fn a_request_without_its_peers_address_is_told_once_when_a_limit_needs_it(
     assert!(warned_of(&for_everyone, &Ask::get("/"), None).await.is_empty());
 }
 
+/// Guards the causes against explanations of a request, which read it several times over.
+#[tokio::test]
+async fn whoever_only_looks_is_warned_of_nothing() {
+    let limiter = by(PER_CLIENT);
+    let ask = Ask::get("/");
+    let request = Request { peer: None, ..ask.as_seen() };
+    let warnings = || limiter.observe().warnings.iter().map(|(_, count)| count).sum::<u64>();
+    let _ = limiter.snapshot().why(&request, None, tidegate::CheckOptions::default()).await;
+    assert_eq!(warnings(), 0);
+    assert!(limiter.check(&request).await.is_allowed());
+    assert_eq!(warnings(), 1);
+}
+
 /// Checks a request as often as said and returns what was logged at warn, and the limiter.
 async fn warned_after(policy: &str, asks: &[(Ask, usize)]) -> (Vec<String>, tidegate::Limiter) {
     let lines = Lines::default();

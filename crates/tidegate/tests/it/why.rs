@@ -208,3 +208,32 @@ fn what_no_rule_is_asked_about_is_said() {
     ));
     assert!(why.rules.is_empty() && why.verdict.is_allowed());
 }
+
+/// Guards against a rule that only watches and is told as one that lets nothing through.
+#[test]
+fn a_shadow_rule_that_refuses_is_told_as_one() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let headers = HeaderMap::new();
+    let request = Request {
+        method: "GET",
+        host: None,
+        path: "/internal/x",
+        query: None,
+        headers: &headers,
+        peer: None,
+        body: None,
+    };
+    for (mode, allowed, told) in [
+        ("enforce", false, "and lets nothing through: not for the public"),
+        ("shadow", true, "and would let nothing through, were it no shadow: not for the public"),
+    ] {
+        let text = RULES.replace("  - name: closed\n", &format!("  - name: closed\n    mode: {mode}\n"));
+        let policy =
+            policy_file::parse_embedded("why.yaml", &text).unwrap_or_else(|problems| panic!("{problems}"));
+        let limiter = Limiter::from_policy(policy).unwrap();
+        let why = runtime.block_on(limiter.snapshot().why(&request, None, CheckOptions::default()));
+        let closed = why.rules.iter().find(|rule| rule.name == "closed").unwrap();
+        assert!(closed.because.ends_with(told), "{}", closed.because);
+        assert_eq!(why.verdict.is_allowed(), allowed);
+    }
+}

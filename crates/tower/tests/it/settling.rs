@@ -247,3 +247,17 @@ async fn of_many_guesses_at_once_the_service_sees_as_many_as_the_limit_says() {
     guesses.join_all().await;
     assert_eq!(seen.load(Ordering::Relaxed), 9);
 }
+
+/// Guards the count against a layer behind whose store is gone, and which has not looked at the code: whatever its status,
+/// nobody found it right.
+#[tokio::test]
+async fn an_answer_of_a_layer_behind_is_no_success() {
+    let outer = by(&nine("{ status: [200, 503] }", "refund"));
+    let store = Faulty::new(MemoryStore::new(MemoryOptions::default()).unwrap());
+    store.fail(StoreError::unavailable("pulled the plug"));
+    let inner = by_on(Arc::new(store), &one_limit(NINE, "    on_store_failure: deny\n"));
+    let behind = LimitLayer::new(inner).layer(service_fn(told));
+    let mut service = LimitLayer::new(outer.clone()).layer(behind);
+    let response = service.ready().await.unwrap().call(get("/200")).await.unwrap();
+    assert_eq!((response.status(), left(&outer).await), (StatusCode::SERVICE_UNAVAILABLE, 8));
+}
