@@ -20,21 +20,30 @@ const KEYS_WHEN_FULL: usize = 16;
 const SLOTS_A_KEY: usize = 4;
 
 /// Claims a place for a newcomer, forgetting on the way; `false` when there is none.
+///
+/// It looks at all tables of its limit: those of an algorithm that no plan has any more get no newcomers of their own.
 pub(super) fn make_room(shard: &mut Shard, newcomer: Newcomer<'_>, seed: usize) -> bool {
     let Newcomer { limit, quota, now } = newcomer;
-    let Some((states, account)) = shard.get(limit, quota) else { return false };
-    sweep(states, KEYS, account, now);
-    if states.claim_place(seed, account) {
+    let claim = |states: &mut LimitStates| {
+        states.of(quota).is_some_and(|(states, account)| states.claim_place(seed, account))
+    };
+    let Some(own) = shard.limit(limit) else { return false };
+    sweep_all(own, KEYS, now);
+    if claim(own) {
         return true;
     }
-    let mut forgot = sweep(states, KEYS_WHEN_FULL, account, now);
+    let mut forgot = sweep_all(own, KEYS_WHEN_FULL, now);
     // The room may be full of the dead of a limit to which no newcomers come.
-    if let Some(LimitStates { account, states, .. }) = shard.another(limit) {
-        for states in states {
-            forgot |= sweep(states, KEYS_WHEN_FULL, account, now);
-        }
+    if let Some(other) = shard.another(limit) {
+        forgot |= sweep_all(other, KEYS_WHEN_FULL, now);
     }
-    forgot && shard.get(limit, quota).is_some_and(|(states, account)| states.claim_place(seed, account))
+    forgot && shard.limit(limit).is_some_and(claim)
+}
+
+/// Looks at some keys in each table of a limit; tells whether anything was forgotten.
+fn sweep_all(limit: &mut LimitStates, keys: usize, now: Timestamp) -> bool {
+    let LimitStates { account, states, .. } = limit;
+    states.iter_mut().fold(false, |forgot, states| sweep(states, keys, account, now) || forgot)
 }
 
 /// Looks at some keys; tells whether anything was forgotten.

@@ -83,6 +83,20 @@ fn nothing_is_left_on_the_books_of_keys_that_went_to_and_fro() {
     assert!(store.usage().keys <= 9_000, "{:?}", store.usage());
 }
 
+/// What an algorithm left that no plan has any more is forgotten as newcomers of the other come, also while there is room:
+/// nobody else looks at its table.
+#[test]
+fn the_dead_of_an_algorithm_given_up_are_forgotten() {
+    let quotas = each_algorithm(4, Span::from_secs(60));
+    for (old, new) in pairs(&quotas, &quotas).iter().filter(|(old, new)| old != new) {
+        let store = store_of(10_000);
+        let (limit, _quiet) = (store.limit("one"), store.limit("two"));
+        flood(&store, limit, old, 0..1_000, noon());
+        flood(&store, limit, new, 1_000..2_000, after(1_000));
+        assert!(store.usage().keys <= 1_100, "{old:?} to {new:?}: {:?}", store.usage());
+    }
+}
+
 /// A newcomer that only watches and is refused hands its place to its twin, under whatever algorithm.
 #[test]
 fn a_watched_twin_leaves_its_place() {
