@@ -10,6 +10,12 @@ use tidegate_algorithms::Quota;
 /// Cheap to clone; a verdict holds the limits it speaks of.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Limit {
+    // One pointer, since every decision of every verdict holds a limit.
+    parts: Arc<Parts>,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+struct Parts {
     name: Arc<str>,
     words: Arc<str>,
     quota: Quota,
@@ -25,7 +31,7 @@ impl Limit {
     /// Builds a limit that counts one unit a request, is enforced, tells clients everything and denies when its
     /// store fails.
     pub fn new(name: impl Into<Arc<str>>, quota: Quota) -> Self {
-        Self {
+        let parts = Parts {
             name: name.into(),
             words: Arc::from(""),
             quota,
@@ -35,112 +41,115 @@ impl Limit {
             on_store_failure: OnStoreFailure::Deny,
             counts: Counts::Every,
             plan: None,
-        }
+        };
+        Self { parts: Arc::new(parts) }
+    }
+
+    /// Returns the same with something changed.
+    fn with(mut self, change: impl FnOnce(&mut Parts)) -> Self {
+        change(Arc::make_mut(&mut self.parts));
+        self
     }
 
     /// Says the limit in words.
     #[must_use]
-    pub fn with_words(mut self, words: impl Into<Arc<str>>) -> Self {
-        self.words = words.into();
-        self
+    pub fn with_words(self, words: impl Into<Arc<str>>) -> Self {
+        self.with(|parts| parts.words = words.into())
     }
 
     /// Counts `units` for each request; zero looks without taking.
     #[must_use]
-    pub fn with_cost(mut self, units: u32) -> Self {
-        self.cost = units;
-        self
+    pub fn with_cost(self, units: u32) -> Self {
+        self.with(|parts| parts.cost = units)
     }
 
     /// Evaluates and charges the limit without ever refusing.
     #[must_use]
-    pub fn with_shadow(mut self, shadow: bool) -> Self {
-        self.shadow = shadow;
-        self
+    pub fn with_shadow(self, shadow: bool) -> Self {
+        self.with(|parts| parts.shadow = shadow)
     }
 
     /// Chooses what a client is told.
     #[must_use]
-    pub fn with_disclosure(mut self, disclosure: Disclosure) -> Self {
-        self.disclosure = disclosure;
-        self
+    pub fn with_disclosure(self, disclosure: Disclosure) -> Self {
+        self.with(|parts| parts.disclosure = disclosure)
     }
 
     /// Chooses what happens when the store does not answer.
     #[must_use]
-    pub fn with_store_failure(mut self, choice: OnStoreFailure) -> Self {
-        self.on_store_failure = choice;
-        self
+    pub fn with_store_failure(self, choice: OnStoreFailure) -> Self {
+        self.with(|parts| parts.on_store_failure = choice)
     }
 
     /// Chooses which requests count.
     #[must_use]
-    pub fn with_counts(mut self, counts: Counts) -> Self {
-        self.counts = counts;
-        self
+    pub fn with_counts(self, counts: Counts) -> Self {
+        self.with(|parts| parts.counts = counts)
     }
 
     /// Says whose terms these are, when others have others: a plan's name, or what may be shown of a key.
     #[must_use]
-    pub fn with_plan(mut self, plan: impl Into<Arc<str>>) -> Self {
-        self.plan = Some(plan.into());
-        self
+    pub fn with_plan(self, plan: impl Into<Arc<str>>) -> Self {
+        self.with(|parts| parts.plan = Some(plan.into()))
     }
 
     /// Returns the name, `rule/limit` for one of a policy file.
     pub fn name(&self) -> &str {
-        &self.name
+        &self.parts.name
     }
 
     pub(crate) fn shared_name(&self) -> Arc<str> {
-        Arc::clone(&self.name)
+        Arc::clone(&self.parts.name)
     }
 
     /// Returns the limit in words; empty when nobody said them.
     pub fn words(&self) -> &str {
-        &self.words
+        &self.parts.words
     }
 
     /// Returns the algorithm with its numbers.
     pub fn quota(&self) -> &Quota {
-        &self.quota
+        &self.parts.quota
     }
 
     /// Returns the units a request takes unless the caller says otherwise.
     pub fn cost(&self) -> u32 {
-        self.cost
+        self.parts.cost
     }
 
     /// Returns whether the limit never refuses.
     pub fn is_shadow(&self) -> bool {
-        self.shadow
+        self.parts.shadow
     }
 
     /// Returns what a client is told.
     pub fn disclosure(&self) -> Disclosure {
-        self.disclosure
+        self.parts.disclosure
     }
 
     /// Returns which requests count.
     pub fn counts(&self) -> &Counts {
-        &self.counts
+        &self.parts.counts
     }
 
     /// Returns whose terms these are, when others have others: a plan's name, or of a policy's override `sha256:` and the
     /// digest of the key's value.
     pub fn plan(&self) -> Option<&str> {
-        self.plan.as_deref()
+        self.parts.plan.as_deref()
     }
 
     /// Returns what happens when the store does not answer.
     pub fn store_failure(&self) -> OnStoreFailure {
-        self.on_store_failure
+        self.parts.on_store_failure
     }
 }
 
 impl fmt::Debug for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Limit").field("name", &self.name).field("quota", &self.quota).finish_non_exhaustive()
+        f.debug_struct("Limit")
+            .field("name", &self.parts.name)
+            .field("quota", &self.parts.quota)
+            .finish_non_exhaustive()
     }
 }
 
