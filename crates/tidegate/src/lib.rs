@@ -17,9 +17,15 @@
 //! With the feature `policy` (on by default) a limiter is built from a policy file and checks whole requests:
 //! [`Limiter::from_policy`], [`Limiter::check`].
 //!
+//! What a request was charged can be given back: [`Verdict::take_receipt`] and [`Limiter::refund`]. A limit that counts
+//! failures only ([`Counts`]) is charged before the request goes on, and settled once it is known how it went:
+//! [`Verdict::take_pending`] and [`Limiter::settle`].
+//!
+//! A policy is replaced while requests go on ([`Limiter::reload`]); whoever asks several things of one request asks them of
+//! one [`Snapshot`]. [`Limiter::observe`] tells what has been counted, [`Snapshot::why`] what is behind a verdict.
+//!
 //! One check goes through three steps, each a file: `plan` (pure: which limits, on which keys, at which cost), one
-//! store call, `combine` (pure: from decisions to a verdict). A limit that counts failures only ([`Counts`]) has a fourth,
-//! `settle`, once it is known how the request went.
+//! store call, `combine` (pure: from decisions to a verdict). `settle` is a fourth, where failures are counted.
 
 mod alert;
 #[cfg(feature = "policy")]

@@ -58,7 +58,11 @@ impl std::error::Error for ReloadError {
 impl Limiter {
     /// Puts a policy in the place of the one in force, whole, with all counts kept.
     ///
-    /// Clones of the limiter follow. A check that has begun ends under the policy it began with.
+    /// Clones of the limiter follow. A check that has begun ends under the policy it began with. A store that the limiter
+    /// was given is told that these limits alone are in force ([`Store::retain`]): those of another limiter on the same
+    /// store keep their counts, but no room is reserved for them.
+    ///
+    /// [`Store::retain`]: crate::Store::retain
     ///
     /// # Errors
     /// When the policy's store is another, or it makes no limiter; the one in force then stays.
@@ -74,6 +78,7 @@ impl Limiter {
         let after = compiled(policy, store, Arc::clone(&lasting)).map_err(|error| {
             // What the policy that failed has registered is not in force.
             before.store.retain(&before.ids());
+            self.forget();
             ReloadError::Build(error)
         })?;
         let (reloaded, ids) = (Reloaded::between(&before.limits, &after.limits), after.ids());
