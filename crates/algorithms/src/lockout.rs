@@ -144,9 +144,9 @@ pub(crate) fn most_from_idle(quota: Lockout, span: Span) -> u128 {
 
 /// Most that whole rounds bring in a time s, g(s): i·A + j·(A − 1) with i·K + j·W ≤ s.
 ///
-/// If a lock is no longer than the window, it is the better round: ⌊s/K⌋·A. Else, of n rounds, min(n, ⌊(s − n·W) / (K − W)⌋)
-/// can be locks. Up to ⌊s/K⌋ rounds all can; beyond, each more brings A − 1 and takes the time of W/(K − W) of the others'
-/// difference, so that the most is at one end: the first beyond, or ⌊s/W⌋.
+/// If a lock is no longer than the window, it is the better round: ⌊s/K⌋·A. Else, of n rounds,
+/// min(n, ⌊(s − n·W) / (K − W)⌋) can be locks. Up to ⌊s/K⌋ rounds all can; beyond, each more brings A − 1 and takes the
+/// time of W/(K − W) of the others' difference, so that the most is at one end: the first beyond, or ⌊s/W⌋.
 fn rounds(quota: Lockout, time: u64) -> u128 {
     let (within, lock) = (quota.within.as_micros(), quota.lock.as_micros());
     let whole = |time: u64, by: u64| time.checked_div(by).unwrap_or(0);

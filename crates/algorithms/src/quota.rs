@@ -119,8 +119,8 @@ impl Quota {
         }
     }
 
-    /// Returns the units that a fresh state admits at once: the limit, the capacity or the attempts; of a queue, those that
-    /// wait and the one that starts.
+    /// Returns the units that a fresh state admits at once: the limit, the capacity or the attempts; of a queue, those
+    /// that wait and the one that starts.
     pub fn nominal(&self) -> u32 {
         match self {
             Self::FixedWindow(quota) => quota.limit,

@@ -42,7 +42,8 @@ pub struct LimitObserved {
     pub skipped: u64,
     /// Requests that lack its key, whatever became of them.
     pub missing_key: u64,
-    /// How often the use of a key rose to the limit's `alert_at`, for up to 1,024 keys at a time; `None` when it has none.
+    /// How often the use of a key rose to the limit's `alert_at`, for up to 1,024 keys at a time; `None` when it has
+    /// none.
     pub alerts: Option<u64>,
 }
 
