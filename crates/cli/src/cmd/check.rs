@@ -1,7 +1,7 @@
 //! `tidegate check`: everything that is wrong with policy files, or what they say when nothing is.
 
 use tidegate::files::Loaded;
-use tidegate_policy::{Cost, Count, Limit, Mode, Policy, Terms, Whose};
+use tidegate_policy::{Cost, Count, Limit, Mode, Policy, Refuse, Terms, Whose};
 
 use crate::args::CheckArgs;
 use crate::exit::{Exit, Failure};
@@ -38,20 +38,30 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
 
 /// Writes what a sound policy says; the file's name, when there are several.
 fn describe(name: Option<&str>, policy: &Policy, out: &mut Output) {
-    let limits: Vec<_> = policy.rules.iter().chain(&policy.fallback).flat_map(|rule| &rule.limits).collect();
+    let limits = policy.rules.iter().chain(&policy.fallback).map(|rule| rule.limits.len()).sum();
     let name = name.map(|name| format!("{name}: ")).unwrap_or_default();
     let fallback = if policy.fallback.is_some() { " and a fallback" } else { "" };
     let rules = count(policy.rules.len(), "rule");
-    out.line(&format!("{name}OK: {rules}{fallback}, {}", count(limits.len(), "limit")));
+    out.line(&format!("{name}OK: {rules}{fallback}, {}", count(limits, "limit")));
     if policy.mode == Mode::Shadow {
         out.line("shadow mode: nothing is refused, refusals are only counted");
     }
     let mut table = Table::new(["LIMIT", "KEY", "NUMBERS", "WORDS"]);
-    for (limit, whose, terms) in
-        limits.iter().flat_map(|limit| limit.variants().map(move |(whose, terms)| (limit, whose, terms)))
-    {
-        let words = if terms.says.is_empty() { "-" } else { &terms.says };
-        table.push([called(limit, whose), limit.key.to_string(), numbers(limit, terms), words.to_owned()]);
+    for rule in policy.rules.iter().chain(&policy.fallback) {
+        if let Some(refuse) = &rule.refuse {
+            table.push([
+                rule.name.clone(),
+                "-".to_owned(),
+                refuses(refuse, rule.mode),
+                refuse.because.clone(),
+            ]);
+        }
+        let terms = rule.limits.iter().flat_map(|limit| {
+            limit.variants().map(move |(whose, terms)| {
+                [called(limit, whose), limit.key.to_string(), numbers(limit, terms), terms.says.clone()]
+            })
+        });
+        terms.for_each(|row| table.push(row));
     }
     out.line("");
     for line in table.lines() {
@@ -76,6 +86,14 @@ fn called(limit: &Limit, whose: Whose<'_>) -> String {
     }
 }
 
+fn refuses(refuse: &Refuse, mode: Mode) -> String {
+    format!("refuses all with {}{}", refuse.status.as_u16(), shadow(mode))
+}
+
+fn shadow(mode: Mode) -> &'static str {
+    if mode == Mode::Shadow { " (shadow)" } else { "" }
+}
+
 /// Returns a limit's algorithm and its numbers, as the policy file writes them.
 fn numbers(limit: &Limit, terms: &Terms) -> String {
     let algorithm = terms.quota.algorithm();
@@ -85,6 +103,6 @@ fn numbers(limit: &Limit, terms: &Terms) -> String {
         cost => format!(", cost {cost}"),
     };
     let unit = limit.unit.as_ref().map(|unit| format!(", in {unit}")).unwrap_or_default();
-    let shadow = if limit.mode == Mode::Shadow { " (shadow)" } else { "" };
+    let shadow = shadow(limit.mode);
     format!("{algorithm}: {}{cost}{unit}{counted}{shadow}", terms.numbers)
 }

@@ -21,6 +21,41 @@ OK: 2 rules, 4 limits
     assert_eq!(output.status.code(), Some(0));
 }
 
+/// Guards the table against leaving out what refuses without counting.
+#[test]
+fn a_rule_that_refuses_stands_among_the_limits() {
+    let policy = b"tidegate: 1
+health: { listen: 127.0.0.1:0 }
+rules:
+  - { name: closed, match: { path: /internal/** }, refuse: { status: 403, because: Not for the public. } }
+  - { name: gone, match: { path: /v1/** }, mode: shadow, refuse: { status: 410, because: Use v2. } }
+";
+    let output = run_with_input(["check", "-"], policy);
+    let expected = "\
+OK: 2 rules, 0 limits
+
+  LIMIT   KEY  NUMBERS                        WORDS
+  closed  -    refuses all with 403           Not for the public.
+  gone    -    refuses all with 410 (shadow)  Use v2.
+";
+    assert_eq!(text(&output.stdout), expected);
+}
+
+/// Guards against a dozen errors about a file that is sound, and only given to the wrong command.
+#[test]
+fn a_test_file_is_no_policy_and_a_policy_no_test_file() {
+    let folder = Folder::new("wrong-kind");
+    let tests = folder.file("p.test.yaml", "tidegate-test: 1\npolicy: p.yaml\ntests: []\n");
+    let tests = tests.display().to_string();
+    let output = run(["check", &tests]);
+    let expected =
+        format!("{tests}:1:16: this is a test file, and a policy is wanted; run `tidegate test {tests}`\n");
+    assert_eq!((text(&output.stdout), output.status.code()), (expected.as_str(), Some(1)));
+    let output = run(["test", "clean.yaml"]);
+    assert!(text(&output.stderr).contains("clean.yaml:1:"), "{output:?}");
+    assert!(text(&output.stderr).contains("this is a policy, and a test file is wanted"), "{output:?}");
+}
+
 #[test]
 fn every_problem_is_told_at_once_each_with_its_place() {
     let output = run(["check", "wrong.yaml"]);

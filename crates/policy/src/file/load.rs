@@ -13,7 +13,7 @@ use crate::problem::Place;
 
 /// The longest file, in bytes: a thousand rules take a tenth of it.
 const MAX_BYTES: usize = 1 << 20;
-/// The deepest nesting; a policy needs eight.
+/// The deepest nesting; policies and tests need eight.
 const MAX_DEPTH: usize = 32;
 /// The most nodes that aliases may stand for.
 const MAX_ALIASED: usize = 10_000;
@@ -105,11 +105,7 @@ impl Builder {
         let at = place(span.start, self.file);
         match event {
             Event::DocumentStart(_) if self.root.is_some() => {
-                report.add(
-                    at,
-                    "a second document begins here",
-                    "a policy file is one document; remove `---`",
-                );
+                report.add(at, "a second document begins here", "a file is one document; remove `---`");
                 return None;
             }
             Event::Scalar(text, style, anchor, tag) => {
@@ -138,7 +134,7 @@ impl Builder {
 
     fn open(&mut self, node: Node, anchor: usize, report: &mut Report) -> Option<()> {
         if self.frames.len() >= MAX_DEPTH {
-            report.add(node.place, format!("nested deeper than {MAX_DEPTH} levels"), "a policy needs eight");
+            report.add(node.place, format!("nested deeper than {MAX_DEPTH} levels"), "eight are enough");
             return None;
         }
         self.frames.push(Frame { node, anchor, key: None, keys: BTreeMap::new(), height: 0 });
@@ -310,7 +306,7 @@ fn meaning(info: &str, found: Option<char>, tab: bool, open: Option<Place>) -> (
         return ("this line's indentation fits none before it".to_owned(), "indent it like its neighbours");
     }
     if has(&["recursion limit"]) {
-        return ("nested too deep".to_owned(), "a policy needs eight levels");
+        return ("nested too deep".to_owned(), "eight levels are enough");
     }
     (format!("this is not YAML: {info}"), "look at the indentation, brackets and quotes around here")
 }

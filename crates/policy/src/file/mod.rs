@@ -93,6 +93,9 @@ pub(crate) struct Report {
     settled: BTreeSet<Place>,
 }
 
+    /// Names that are declared, and references to such names, which may stand above them.
+    declared: BTreeSet<String>,
+    references: Vec<(Place, String)>,
 impl Report {
     /// Adds a problem.
     pub(crate) fn add(&mut self, place: Place, message: impl Into<String>, remedy: impl Into<String>) {
@@ -146,6 +149,29 @@ impl Report {
 
     /// Returns the problems of all files.
     pub(crate) fn into_problems(mut self) -> Problems {
+    /// Notes a name that references lead to, wherever they stand.
+    pub(crate) fn declare(&mut self, name: &str) {
+        self.declared.insert(name.to_owned());
+    }
+
+    /// Notes a reference to a name that may be declared further on, or in another file.
+    pub(crate) fn refer(&mut self, place: Place, name: &str) {
+        self.references.push((place, name.to_owned()));
+    }
+
+    /// Takes the references to what nobody has declared, each with the declared name that is nearest.
+    pub(crate) fn dangling(&mut self) -> Vec<(Place, String, Option<String>)> {
+        let references = std::mem::take(&mut self.references);
+        let dangling = references.into_iter().filter(|(_, name)| !self.declared.contains(name));
+        let near = |name: &str| nearest(name, self.declared.iter().map(String::as_str)).map(str::to_owned);
+        dangling
+            .map(|(place, name)| {
+                let near = near(&name);
+                (place, name, near)
+            })
+            .collect()
+    }
+
         for problem in &mut self.list {
             if let Some(names) = self.variables.get(&problem.place) {
                 problem.message = format!("{} (with {names} filled in)", problem.message);

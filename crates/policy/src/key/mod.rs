@@ -226,6 +226,11 @@ impl Part {
         matches!(&self.from, Origin::One(Source { kind: SourceKind::ClientIp { .. }, .. }))
     }
 
+    /// Returns whether it is the route, and nothing else, whatever the request.
+    pub(crate) fn is_route(&self) -> bool {
+        matches!(&self.from, Origin::One(Source { kind: SourceKind::Route, .. }))
+    }
+
     /// Returns whether a value that the file writes is meant as an address, since the part, or one it chooses from, is one.
     pub(crate) fn reads_as_address(&self, value: &str) -> bool {
         match &self.from {

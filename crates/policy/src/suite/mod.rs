@@ -22,6 +22,9 @@ use crate::file::{self, Report};
 use crate::policy::Policy;
 use crate::problem::{Place, Problems};
 
+/// The member by which a test file says the version of its language.
+pub(crate) const VERSION: &str = "tidegate-test";
+
 /// A test file.
 #[derive(Debug, Clone)]
 pub struct Suite {

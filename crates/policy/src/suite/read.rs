@@ -5,7 +5,7 @@ use tidegate_algorithms::{Span, Timestamp};
 
 use super::expect::{Expect, status};
 use super::request::{Described, headers};
-use super::{Answered, Case, Step, Suite, date};
+use super::{Answered, Case, Step, Suite, VERSION, date};
 use crate::file::{Fields, Node, Report, list};
 
 /// 2027-01-01T00:00:00Z: the instant at which tests begin unless they say another.
@@ -15,6 +15,9 @@ const MOST_REPEATS: u64 = 100_000;
 
 /// Reads a test file; what is returned is only of use when nothing was reported.
 pub(super) fn suite(root: &Node, file: &str, report: &mut Report) -> Option<Suite> {
+    if is_policy(root, report) {
+        return None;
+    }
     let mut top = Fields::open(root, "the test file", report)?;
     version(&mut top, report);
     let policy = top.need("policy", "policy.yaml").and_then(|node| node.text("policy", report));
@@ -41,9 +44,19 @@ pub(super) fn suite(root: &Node, file: &str, report: &mut Report) -> Option<Suit
     Some(Suite { file: file.to_owned(), policy: policy?.to_owned(), cases })
 }
 
+/// Reports a policy, which is no test file with a dozen slips.
+fn is_policy(root: &Node, report: &mut Report) -> bool {
+    let Some(version) = root.member("tidegate").filter(|_| root.member(VERSION).is_none()) else {
+        return false;
+    };
+    let remedy = "run `tidegate test` on a file that begins with `tidegate-test: 1` and names this one as its `policy`";
+    report.add(version.place, "this is a policy, and a test file is wanted", remedy);
+    true
+}
+
 /// The file has to say which language it is written in, so that it keeps its meaning.
 fn version(top: &mut Fields<'_>, report: &mut Report) {
-    let Some(node) = top.need("tidegate-test", "1") else { return };
+    let Some(node) = top.need(VERSION, "1") else { return };
     let Some(version) = node.integer("the version", report) else { return };
     if version != 1 {
         report.add(

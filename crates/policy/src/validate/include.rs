@@ -51,6 +51,8 @@ pub(super) struct Outer<'a> {
 pub(super) struct Included {
     pub(super) rules: Vec<PlacedRule>,
     pub(super) codes: Vec<Code>,
+    /// Whether every file could be looked into.
+    pub(super) readable: bool,
 }
 
 /// Reads `include`, and every file it names.
@@ -68,14 +70,13 @@ pub(super) fn read(node: &Node, outer: &Outer<'_>, report: &mut Report) -> Inclu
         let message = format!("more than {MAX_FILES} files are included");
         report.add(extra.place, message, "let teams share files");
     }
-    let mut included = Included::default();
+    let mut included = Included { readable: teams.len() <= MAX_FILES, ..Included::default() };
     let mut seen: BTreeMap<PathBuf, Place> = BTreeMap::new();
     for entry in teams.iter().take(MAX_FILES) {
         check_name(entry, outer.rules, report);
-        let Some(team) = Team::read(entry, report) else { continue };
-        if is_new(&team, &mut seen, report) {
-            team.include(outer, &mut included, report);
-        }
+        let team = Team::read(entry, report).filter(|team| is_new(team, &mut seen, report));
+        let was_read = team.and_then(|team| team.include(outer, &mut included, report));
+        included.readable &= was_read.is_some();
     }
     included
 }
@@ -149,11 +150,10 @@ impl<'n> Team<'n> {
         Some(Self { name, path: path?, place: file?.place, scope: scope.filter(|_| readable) })
     }
 
-    /// Reads the team's file and adds what it says.
-    fn include(&self, outer: &Outer<'_>, included: &mut Included, report: &mut Report) {
-        let Some(root) = self.load(outer.surroundings, report) else { return };
-        let what = format!("the file of the team {}", self.name);
-        let Some(mut fields) = Fields::open(&root, what, report) else { return };
+    /// Reads the team's file and adds what it says; `None` when it cannot be looked into.
+    fn include(&self, outer: &Outer<'_>, included: &mut Included, report: &mut Report) -> Option<()> {
+        let root = self.load(outer.surroundings, report)?;
+        let mut fields = Fields::open(&root, format!("the file of the team {}", self.name), report)?;
         version(&mut fields, report);
         for entry in OUTER.iter().filter_map(|word| fields.take(word)) {
             let message = format!("`{}` has no place in an included file", entry.key);
@@ -176,6 +176,7 @@ impl<'n> Team<'n> {
         self.check_scope(&rules, report);
         included.rules.extend(rules);
         included.codes.extend(own);
+        Some(())
     }
 
     /// Reads the codes of the team's own, which bear its name.

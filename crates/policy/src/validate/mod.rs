@@ -19,6 +19,7 @@ mod overrides;
 mod plans;
 mod proxies;
 mod refuse;
+mod routes;
 mod rules;
 mod terms;
 mod trusted;
@@ -31,6 +32,7 @@ use crate::Reading;
 use crate::file::{Fields, Node, Report};
 use crate::policy::{Code, EncodedSlash, Mode, Policy, StoreChoice};
 use crate::rule::Rule;
+use crate::suite;
 
 /// Words of the language's first level that this version does not know yet.
 const LATER: [&str; 1] = ["envoy"];
@@ -39,6 +41,9 @@ pub(crate) const MODES: [(Mode, &str); 2] = [(Mode::Enforce, "enforce"), (Mode::
 
 /// Reads a policy; what is returned is only of use when nothing was reported.
 pub(crate) fn policy(mut root: Node, reading: Reading<'_>, report: &mut Report) -> Option<Policy> {
+    if is_test_file(&root, report) {
+        return None;
+    }
     variables::fill(&mut root, reading.surroundings, report);
     let mut top = Fields::open(&root, "the policy", report)?;
     version(&mut top, report);
@@ -94,14 +99,29 @@ fn limiting(top: &mut Fields<'_>, mode: Mode, reading: Reading<'_>, report: &mut
     let costs = costs::Table::read(top.get("costs"), &keys, report);
     let context = rules::Context { keys: &keys, costs: &costs, codes: &codes, mode, team: None };
     let (mut rules, fallback) = rules::read(top, &context, report);
+    let mut readable = true;
     if let Some(node) = top.get("include") {
         let outer = include::Outer { surroundings: reading.surroundings, context: &context, rules: &rules };
         let included = include::read(node, &outer, report);
         rules.extend(included.rules);
         codes.extend(included.codes);
+        readable = included.readable;
+    }
+    if readable {
+        routes::check(report);
     }
     let (rules, fallback) = rules::finish(rules, fallback, report);
     Limiting { codes, rules, fallback }
+}
+
+/// Reports a test file, which is no policy with a dozen slips.
+fn is_test_file(root: &Node, report: &mut Report) -> bool {
+    let Some(version) = root.member(suite::VERSION).filter(|_| root.member("tidegate").is_none()) else {
+        return false;
+    };
+    let remedy = format!("run `tidegate test {}`", report.name_of(root.place));
+    report.add(version.place, "this is a test file, and a policy is wanted", remedy);
+    true
 }
 
 /// The file has to say which language it is written in, so that it keeps its meaning.

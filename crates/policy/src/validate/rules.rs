@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tidegate_algorithms::Quota;
 
 use super::limits::{self, Placed};
-use super::{MODES, costs, keys, matches, names, overlap, refuse};
+use super::{MODES, costs, keys, matches, names, overlap, refuse, routes};
 use crate::file::{Fields, Node, Report, Value, is_name, list};
 use crate::key::Part;
 use crate::policy::{Code, Mode};
@@ -117,6 +117,7 @@ fn rule<'n>(
         );
     }
     let head = Head { name: name.as_deref().unwrap_or("?"), class };
+    match_node.into_iter().for_each(|node| routes::declare(node, report));
     let placed = body(&mut fields, head, context, report);
     fields.finish(&[], report);
     // A rule whose matches could not be read must not look like one that matches everything.

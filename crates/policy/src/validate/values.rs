@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::routes;
 use crate::file::Report;
 use crate::key::{Origin, Part, digest, written_digest};
 use crate::problem::Place;
@@ -53,6 +54,9 @@ impl<'a, T: Copy> Reading<'a, T> {
                 report.add(place, message, format!("write a value of the key {}", self.part.name));
             }
             Ok(texts) => {
+                if self.part.is_route() {
+                    routes::refer(place, value, report);
+                }
                 let is_address = self.part.reads_as_address(value);
                 for text in texts {
                     match self.is_new(digest(&text), value, place, report) {
