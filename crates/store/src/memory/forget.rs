@@ -43,7 +43,11 @@ pub(super) fn make_room(shard: &mut Shard, newcomer: Newcomer<'_>, seed: usize) 
 /// Looks at some keys in each table of a limit; tells whether anything was forgotten.
 fn sweep_all(limit: &mut LimitStates, keys: usize, now: Timestamp) -> bool {
     let LimitStates { account, states, .. } = limit;
-    states.iter_mut().fold(false, |forgot, states| sweep(states, keys, account, now) || forgot)
+    let mut forgot = false;
+    for states in states {
+        forgot |= sweep(states, keys, account, now);
+    }
+    forgot
 }
 
 /// Looks at some keys; tells whether anything was forgotten.
