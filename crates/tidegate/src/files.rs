@@ -186,8 +186,9 @@ impl Files {
         reading: impl FnOnce(&'a dyn Surroundings) -> Reading<'a>,
     ) -> Result<Loaded, LoadError> {
         let name = path.display();
-        let bytes =
-            self.note(path, read(path)).map_err(|error| self.unreadable(format!("cannot read {name}: {error}")))?;
+        let bytes = self
+            .note(path, read(path))
+            .map_err(|error| self.unreadable(format!("cannot read {name}: {error}")))?;
         self.parse(&name.to_string(), bytes, reading)
     }
 
