@@ -11,6 +11,8 @@ use crate::limit::Limit;
 use crate::settle::Charge;
 
 /// The answer for a request.
+///
+/// A clone says the same and holds no receipts: what was charged is given back once.
 #[derive(Debug, Clone)]
 #[must_use = "a verdict that nobody looks at limits nothing"]
 pub struct Verdict {
@@ -77,13 +79,19 @@ pub struct Denial {
 }
 
 /// The decision of one limit.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct LimitDecision {
     /// The limit.
     pub limit: Limit,
     /// Its answer.
     pub decision: Decision,
     pub(crate) receipt: Option<ChargeReceipt>,
+}
+
+impl Clone for LimitDecision {
+    fn clone(&self) -> Self {
+        Self { limit: self.limit.clone(), decision: self.decision, receipt: None }
+    }
 }
 
 impl LimitDecision {
@@ -153,7 +161,8 @@ impl Verdict {
         self.decisions.iter().filter(|decision| decision.is_enforced() && !decision.decision.is_admitted())
     }
 
-    /// Returns the limits that did not look at the request, because it lacks their key and their rule skips it then.
+    /// Returns the limits that did not look at the request: because it lacks their key and their rule skips it then, or,
+    /// of a shadow limit, because they could not read it.
     pub fn skipped(&self) -> &[Limit] {
         &self.skipped
     }

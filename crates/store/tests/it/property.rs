@@ -86,8 +86,8 @@ proptest! {
 
     /// Whatever had to be shared or made coarser: what a key was admitted, its own fresh state would have admitted.
     ///
-    /// A window from the first hit, also of a lockout, is left out: shared, it may have been opened by another, and then ends earlier. What
-    /// it admits stays within the same bound, which the next test holds.
+    /// A window from the first hit, also of a lockout, is left out: shared, it may have been opened by another, and then
+    /// ends earlier. What it admits stays within the same bound, which the next test holds.
     #[test]
     fn with_sharing_no_key_gets_more_than_alone(quota in not_from_first_hit(), store in tiny(), steps in steps()) {
         let mut alone: [Option<State>; 12] = Default::default();

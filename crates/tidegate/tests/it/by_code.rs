@@ -86,6 +86,8 @@ async fn a_shadow_limit_is_counted_and_never_blocks() {
 async fn a_receipt_gives_back_once_what_was_charged() {
     let limiter = Limiter::in_memory([Limit::new("a", bucket(2, 60))]).unwrap();
     let mut verdict = limiter.check_keys([("a", "k")], at(0)).await.unwrap();
+    // Or whoever kept a copy would give the same charge back again.
+    assert!(verdict.clone().take_receipt().is_empty());
     let receipt = verdict.take_receipt();
     assert!(verdict.take_receipt().is_empty());
     limiter.refund_at(receipt, Some(start())).await.unwrap();
