@@ -1,7 +1,8 @@
 //! Settling: what becomes of the charges of limits that count failures, once it is known how their request went.
 //!
 //! Such a limit is charged before the request goes on, so that guesses made at once cannot pass unseen. A success gives
-//! back; anything else, not knowing among it, leaves the charge where it is.
+//! back, and so does a request that is known never to have gone on; anything else, not knowing among it, leaves the
+//! charge where it is.
 
 use smallvec::SmallVec;
 use tidegate_algorithms::{Span, Timestamp};
@@ -60,6 +61,13 @@ impl Pending {
             Counts::Failures { success: Some(success), .. } => success.covers(status, headers),
             _ => status.is_success(),
         })
+    }
+
+    /// Judges a request that never reached whoever would have looked at it: every charge is given back as a refund, also of
+    /// limits that a success resets, since nothing was learnt of the key.
+    pub fn never_forwarded(self) -> Settlement {
+        let given = self.charges.into_iter().map(|charge| (charge, OnSuccess::Refund));
+        Settlement { given: given.collect() }
     }
 
     fn given_when(self, is_success: impl Fn(&Limit) -> bool) -> Settlement {

@@ -6,7 +6,8 @@
 //!
 //! A limit that counts failures only is charged before the service sees the request, and given back once its answer is
 //! a success, before the client sees it. Where the service fails, or the client leaves before the answer, the charge
-//! stays. The fields of an answer that gave back show what remains after it.
+//! stays. Where the service knows that nobody looked at the request, it marks its answer [`NeverForwarded`], and the charge
+//! is given back. The fields of an answer that gave back show what remains after it.
 //!
 //! Limits on the client's address need to know who is connected: whoever accepts connections puts a [`PeerAddr`] into
 //! each request's extensions. Without one such a limit sees no key, and the limiter warns of it once. In an axum
@@ -49,3 +50,4 @@ pub use answer::problem_response;
 pub use body::{AnswerBody, ReplayedBody};
 pub use fields::answer_fields;
 pub use layer::{LimitLayer, LimitService, PeerAddr, ResolvedClient};
+pub use settle::NeverForwarded;

@@ -1,4 +1,4 @@
-//! Giving back what limits that count failures were charged with, once the answer is a success.
+//! Giving back what limits that count failures were charged with, once the answer is a success, or nobody was asked.
 
 use http::Response;
 use tidegate::{Limiter, Pending, Settlement, Verdict};
@@ -9,8 +9,28 @@ use tokio::runtime::Handle;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OwnAnswer;
 
+/// Marks an answer to a request that the service behind never saw: it could not be connected to, say. A service that the
+/// layer wraps puts it into its answer's extensions.
+///
+/// Limits that count failures then get their charge back, whatever the status, as a refund and never as a reset: nobody
+/// looked at the guess, so that an outage locks nobody out. Only a service that knows may say so. Where a byte was sent,
+/// the guess may have been looked at, and the charge has to stay.
+///
+/// ```
+/// use http::StatusCode;
+/// use tidegate_tower::{NeverForwarded, problem_response};
+///
+/// let mut response = problem_response::<bytes::Bytes>(StatusCode::BAD_GATEWAY, "The service cannot be reached.");
+/// response.extensions_mut().insert(NeverForwarded);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NeverForwarded;
+
 /// Judges the charges that wait for this answer by it.
 pub(crate) fn judged<R>(pending: Pending, response: &Response<R>) -> Settlement {
+    if response.extensions().get::<NeverForwarded>().is_some() {
+        return pending.never_forwarded();
+    }
     if pending.is_empty() || response.extensions().get::<OwnAnswer>().is_some() {
         return Settlement::default();
     }
@@ -26,7 +46,7 @@ pub(crate) async fn give_back(limiter: &Limiter, settlement: Settlement, verdict
     match settle(limiter, settlement).await {
         Ok(settled) => verdict.account_for(&settled),
         Err(error) => {
-            tracing::warn!(%error, "the charges of a successful request may not have been given back");
+            tracing::warn!(%error, "a charge that was to be given back may not have been");
         }
     }
 }

@@ -19,6 +19,8 @@ pub(crate) enum ForwardError {
     Exchange(legacy::Error),
     #[error("the client's body ended early or was malformed")]
     ClientBody(legacy::Error),
+    #[error("no place among the requests under way became free in time")]
+    NoPlace,
     #[error("the upstream did not answer in time")]
     UpstreamTimeout,
     #[error("the client stopped sending its body")]
@@ -32,10 +34,25 @@ pub(crate) enum ForwardError {
 }
 
 impl ForwardError {
+    /// Returns whether it is known that the upstream got not a byte of the request. A request that was begun on another
+    /// connection is not tried again, so that one which could not be connected for was not sent before either.
+    pub(crate) fn is_never_forwarded(&self) -> bool {
+        match self {
+            Self::Connect(_) | Self::ConnectTimeout(_) | Self::NoPlace | Self::Target(_) | Self::Length => {
+                true
+            }
+            Self::Exchange(_)
+            | Self::ClientBody(_)
+            | Self::UpstreamTimeout
+            | Self::ClientTimeout
+            | Self::UnaskedUpgrade => false,
+        }
+    }
+
     pub(crate) fn status(&self) -> StatusCode {
         match self {
             Self::Connect(_) | Self::Exchange(_) | Self::UnaskedUpgrade => StatusCode::BAD_GATEWAY,
-            Self::ConnectTimeout(_) | Self::UpstreamTimeout => StatusCode::GATEWAY_TIMEOUT,
+            Self::ConnectTimeout(_) | Self::NoPlace | Self::UpstreamTimeout => StatusCode::GATEWAY_TIMEOUT,
             Self::ClientBody(_) | Self::Target(_) | Self::Length => StatusCode::BAD_REQUEST,
             Self::ClientTimeout => StatusCode::REQUEST_TIMEOUT,
         }
@@ -61,7 +78,7 @@ impl ForwardError {
             Self::Exchange(_) | Self::UnaskedUpgrade => {
                 "The service behind this gateway gave no valid answer."
             }
-            Self::ConnectTimeout(_) | Self::UpstreamTimeout => {
+            Self::ConnectTimeout(_) | Self::NoPlace | Self::UpstreamTimeout => {
                 "The service behind this gateway did not answer in time."
             }
             Self::ClientBody(_) => "The request's body ended early or was malformed.",

@@ -25,7 +25,7 @@ use http::{HeaderValue, Request, Response, StatusCode, Uri, Version};
 use http_body::Body;
 use http_body_util::Full;
 use hyper::body::Incoming;
-use tidegate_tower::{ResolvedClient, problem_response};
+use tidegate_tower::{NeverForwarded, ResolvedClient, problem_response};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 use tower_service::Service;
@@ -71,7 +71,10 @@ where
         let upstream = Arc::clone(&self.upstream);
         Box::pin(async move {
             let response = upstream.forward(request).await.unwrap_or_else(|error| {
-                let response = problem_response::<Full<Bytes>>(error.status(), error.detail());
+                let mut response = problem_response::<Full<Bytes>>(error.status(), error.detail());
+                if error.is_never_forwarded() {
+                    response.extensions_mut().insert(NeverForwarded);
+                }
                 upstream.log(error);
                 response.map(ProxyBody::from)
             });
@@ -110,7 +113,7 @@ impl Upstream {
         match tokio::time::timeout(self.timeout, place).await {
             Ok(Ok(place)) => Ok(place),
             // The semaphore is never closed.
-            Ok(Err(_)) | Err(_) => Err(ForwardError::UpstreamTimeout),
+            Ok(Err(_)) | Err(_) => Err(ForwardError::NoPlace),
         }
     }
 

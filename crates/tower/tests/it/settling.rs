@@ -9,7 +9,7 @@ use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::Full;
 use tidegate::{CheckOptions, Limiter, MemoryOptions, MemoryStore, StoreError};
 use tidegate_store::faulty::Faulty;
-use tidegate_tower::{LimitLayer, ReplayedBody, problem_response};
+use tidegate_tower::{LimitLayer, NeverForwarded, ReplayedBody, problem_response};
 use tokio::sync::Semaphore;
 use tower::{Layer, Service, ServiceExt, service_fn};
 
@@ -104,6 +104,22 @@ async fn trouble_on_the_way_is_no_success_whatever_its_status() {
     assert_eq!(left(&limiter).await, 8);
     pass(&limiter, get("/502")).await;
     assert_eq!(left(&limiter).await, 8, "the service's own 502 is what the policy calls a success");
+}
+
+/// Guards against an outage behind the layer that counts as failures, and against one that forgets earlier failures.
+#[tokio::test]
+async fn a_request_that_nobody_saw_gets_its_own_charge_back_and_no_more() {
+    let limiter = by(&nine("{ status: 2xx }", "reset"));
+    pass(&limiter, get("/401")).await;
+    let layer = LimitLayer::new(limiter.clone());
+    let mut service = layer.layer(service_fn(async |_: Request<ReplayedBody<Full<Bytes>>>| {
+        let mut response = problem_response::<Full<Bytes>>(StatusCode::BAD_GATEWAY, "nobody there");
+        response.extensions_mut().insert(NeverForwarded);
+        Ok::<_, Infallible>(response)
+    }));
+    let response = service.ready().await.unwrap().call(get("/")).await.unwrap();
+    assert_eq!(left(&limiter).await, 8);
+    assert!(field(response.headers(), "ratelimit").unwrap().starts_with("\"r/l\";r=8"));
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
@@ -13,7 +13,7 @@ use serde_json::Value;
 use tidegate::policy_file::{self, ReadyKeys};
 use tidegate::{CheckOptions, Limiter, MemoryOptions, MemoryStore, Span};
 use tidegate_server::net::ServeOptions;
-use tidegate_server::proxy::Proxy;
+use tidegate_server::proxy::{Proxy, ProxyOptions};
 use tidegate_store::faulty::Faulty;
 use tidegate_tower::LimitLayer;
 use tokio::net::TcpStream;
@@ -21,7 +21,7 @@ use tokio::sync::Semaphore;
 use tower::{Layer, service_fn};
 
 use super::world::{Running, get, post};
-use crate::support::{Gateway, Raw, RawServer, field, proxy_to, soon, status};
+use crate::support::{Gateway, Raw, RawServer, field, proxy_to, soon, status, under_way};
 
 /// Nine wrong codes a day for each account, by an algorithm.
 fn verify(algorithms: &[(&str, &str, &str)]) -> String {
@@ -308,4 +308,68 @@ async fn a_rule_that_lets_nothing_through_answers_with_its_status_and_its_words(
     let head = client.read_head().await;
     assert_eq!(status(&head), 200);
     assert!(field(&head, "ratelimit").unwrap().contains("r=8"), "the refused one took nothing: {head}");
+}
+
+/// A limiter of that policy, and a gateway by it before an upstream.
+async fn forwarding(policy: &str, proxy: &ProxyOptions) -> (Limiter, Gateway) {
+    let text = format!("tidegate: 1\napi: {{ listen: 127.0.0.1:0 }}\n{policy}");
+    let policy = policy_file::parse("test.yaml", &text).unwrap_or_else(|problems| panic!("{problems}"));
+    let limiter = Limiter::from_policy(policy).unwrap();
+    let service = LimitLayer::new(limiter.clone()).layer(Proxy::new(proxy).unwrap());
+    (limiter, Gateway::around(service, ServeOptions::default()).await)
+}
+
+const LOCK: (&str, &str, &str) = (
+    "lock",
+    "After three failures within half an hour locked for half an hour, per account.",
+    "lockout: { attempts: 3, within: 30m, lock: 30m }",
+);
+
+/// Guards against an outage of the upstream that locks out everybody who tries to sign in meanwhile.
+#[tokio::test]
+async fn an_upstream_that_is_stopped_locks_nobody_out() {
+    let upstream = RawServer::new().await;
+    let proxy = proxy_to(upstream.address);
+    drop(upstream);
+    let (limiter, gateway) = forwarding(&verify(&[LOCK]), &proxy).await;
+    let mut client = gateway.connect().await;
+    for _ in 0..4 {
+        assert_eq!(guess(&mut client, "0000").await, 502);
+    }
+    assert_eq!(left(&limiter, "ada", Span::ZERO).await, [("verify/lock".to_owned(), 3)]);
+}
+
+/// Guards against a request that waited for a place at the upstream in vain, and counts as a guess.
+#[tokio::test]
+async fn a_request_that_found_no_place_at_the_upstream_is_no_failure() {
+    let upstream = RawServer::new().await;
+    let proxy = ProxyOptions {
+        max_requests: 1,
+        upstream_timeout: Duration::from_millis(50),
+        ..proxy_to(upstream.address)
+    };
+    let (limiter, gateway) = forwarding(&verify(&[LOG]), &proxy).await;
+    // An answer whose body goes on holds the only place.
+    let (mut first, mut server) = under_way(&gateway, get("/", ""), &upstream).await;
+    server.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n").await;
+    first.read_head().await;
+    assert_eq!(guess(&mut gateway.connect().await, "0000").await, 504);
+    assert_eq!(left(&limiter, "ada", Span::ZERO).await, [("verify/log".to_owned(), 9)]);
+    assert!(upstream.is_untouched().await);
+}
+
+/// Guards against guesses for nothing: an upstream that got the code and then went away has perhaps looked at it, also
+/// where it got it on a connection that had been used before and none can be opened any more.
+#[tokio::test]
+async fn a_guess_that_was_sent_stays_charged_when_the_upstream_goes_away() {
+    let upstream = RawServer::new().await;
+    let (limiter, gateway) = forwarding(&verify(&[LOG]), &proxy_to(upstream.address)).await;
+    let (mut client, mut server) = under_way(&gateway, get("/", ""), &upstream).await;
+    server.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
+    assert_eq!(status(&client.read_head().await), 200);
+    client.send(post("/verify", r#"{"account":"ada","code":"0000"}"#)).await;
+    server.read_until("0000\"}").await;
+    drop((upstream, server));
+    assert_eq!(status(&client.read_head().await), 502);
+    assert_eq!(left(&limiter, "ada", Span::ZERO).await, [("verify/log".to_owned(), 8)]);
 }
