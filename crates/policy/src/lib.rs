@@ -50,6 +50,7 @@ mod answer;
 mod client;
 mod cost;
 mod count;
+mod date;
 mod diff;
 mod file;
 mod key;

@@ -91,11 +91,11 @@ pub(crate) struct Report {
     variables: BTreeMap<Place, String>,
     /// Places of which all is said.
     settled: BTreeSet<Place>,
-}
-
     /// Names that are declared, and references to such names, which may stand above them.
     declared: BTreeSet<String>,
     references: Vec<(Place, String)>,
+}
+
 impl Report {
     /// Adds a problem.
     pub(crate) fn add(&mut self, place: Place, message: impl Into<String>, remedy: impl Into<String>) {
@@ -147,8 +147,6 @@ impl Report {
         self.variables.insert(place, names);
     }
 
-    /// Returns the problems of all files.
-    pub(crate) fn into_problems(mut self) -> Problems {
     /// Notes a name that references lead to, wherever they stand.
     pub(crate) fn declare(&mut self, name: &str) {
         self.declared.insert(name.to_owned());
@@ -172,6 +170,8 @@ impl Report {
             .collect()
     }
 
+    /// Returns the problems of all files.
+    pub(crate) fn into_problems(mut self) -> Problems {
         for problem in &mut self.list {
             if let Some(names) = self.variables.get(&problem.place) {
                 problem.message = format!("{} (with {names} filled in)", problem.message);

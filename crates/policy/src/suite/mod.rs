@@ -5,7 +5,6 @@
 //! every slip at once, each with its place and remedy. Nothing here runs a test, which takes a limiter and a store.
 
 mod against;
-mod date;
 mod expect;
 mod json;
 mod read;
@@ -14,7 +13,7 @@ mod request;
 use http::{HeaderMap, StatusCode};
 use tidegate_algorithms::{Span, Timestamp};
 
-pub use date::parse_instant;
+pub use crate::date::parse_instant;
 pub use expect::{Expect, Expectation, Named};
 pub use request::Described;
 

@@ -5,11 +5,15 @@ use tidegate_algorithms::{Span, Timestamp};
 
 use super::expect::{Expect, status};
 use super::request::{Described, headers};
-use super::{Answered, Case, Step, Suite, VERSION, date};
+use super::{Answered, Case, Step, Suite, VERSION};
+use crate::date::parse_instant;
 use crate::file::{Fields, Node, Report, list};
 
 /// 2027-01-01T00:00:00Z: the instant at which tests begin unless they say another.
 const START: u64 = 1_798_761_600_000_000;
+/// What to write for an instant.
+const INSTANT_EXAMPLE: &str =
+    "write a date, such as 2027-01-31, or an instant in UTC, such as 2027-01-31T12:00:00Z";
 /// The most times a step repeats its request.
 const MOST_REPEATS: u64 = 100_000;
 
@@ -21,7 +25,7 @@ pub(super) fn suite(root: &Node, file: &str, report: &mut Report) -> Option<Suit
     let mut top = Fields::open(root, "the test file", report)?;
     version(&mut top, report);
     let policy = top.need("policy", "policy.yaml").and_then(|node| node.text("policy", report));
-    let start = top.get("start").and_then(|node| date::instant(node, "start", report));
+    let start = top.get("start").and_then(|node| instant(node, "start", report));
     let base = Described::default();
     let defaults = top.get("defaults");
     let defaults = defaults.and_then(|node| Described::read(node, &base, "defaults", report)).unwrap_or(base);
@@ -67,6 +71,27 @@ fn version(top: &mut Fields<'_>, report: &mut Report) {
     }
 }
 
+/// Reads an instant.
+fn instant(node: &Node, what: &str, report: &mut Report) -> Option<Timestamp> {
+    let Some(text) = node.scalar() else {
+        report.add(
+            node.place,
+            format!("{what} has to be an instant, and this is {}", node.kind()),
+            INSTANT_EXAMPLE,
+        );
+        return None;
+    };
+    let instant = parse_instant(text);
+    if instant.is_none() {
+        report.add(
+            node.place,
+            format!("{what} \"{text}\" is not an instant between 1970 and 2112"),
+            INSTANT_EXAMPLE,
+        );
+    }
+    instant
+}
+
 /// What the tests of a file share.
 struct Context {
     start: Timestamp,
@@ -77,8 +102,7 @@ impl Context {
     fn case(&self, node: &Node, report: &mut Report) -> Option<Case> {
         let mut fields = Fields::open(node, "a test", report)?;
         let name = fields.need("name", "four quick tries").and_then(|node| node.text("name", report));
-        let start =
-            fields.get("start").and_then(|node| date::instant(node, "start", report)).unwrap_or(self.start);
+        let start = fields.get("start").and_then(|node| instant(node, "start", report)).unwrap_or(self.start);
         let what = name.map_or_else(|| "the test".to_owned(), |name| format!("the test \"{name}\""));
         let steps = fields.need("steps", "[{ request: …, expect: … }]");
         let items = steps.and_then(|node| list(node, "steps", report)).unwrap_or_default();

@@ -10,7 +10,9 @@ const NO_PATH: &str = "*";
 /// it has none.
 pub(super) fn declare(node: &Node, report: &mut Report) {
     for path in one_or_more(node).iter().filter_map(|item| item.member("path")).flat_map(one_or_more) {
-        path.scalar().into_iter().for_each(|path| report.declare(path));
+        if let Some(path) = path.scalar() {
+            report.declare(path);
+        }
     }
 }
 

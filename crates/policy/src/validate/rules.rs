@@ -108,6 +108,9 @@ fn rule<'n>(
     let name = name.map(|name| context.full(name));
     let class = class(&mut fields, report);
     let match_node = fields.need("match", "{ method: POST, path: /otp/verify }");
+    if let Some(node) = match_node {
+        routes::declare(node, report);
+    }
     let matches = match_node.map(|node| matches::read(node, class.is_guarded(), report)).unwrap_or_default();
     if match_node.is_some_and(|node| crate::file::one_or_more(node).is_empty()) {
         report.add(
@@ -117,7 +120,6 @@ fn rule<'n>(
         );
     }
     let head = Head { name: name.as_deref().unwrap_or("?"), class };
-    match_node.into_iter().for_each(|node| routes::declare(node, report));
     let placed = body(&mut fields, head, context, report);
     fields.finish(&[], report);
     // A rule whose matches could not be read must not look like one that matches everything.
