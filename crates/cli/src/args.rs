@@ -215,19 +215,19 @@ pub(crate) struct DiffArgs {
     /// The policy as it would be; `-` reads standard input.
     #[arg(value_name = "NEW", value_hint = ValueHint::FilePath)]
     pub(crate) new: Source,
-    /// Fail when a limit changes like this.
+    /// Fail when something changes like this.
     #[arg(long, value_name = "HOW", value_delimiter = ',')]
     pub(crate) deny: Vec<Denied>,
 }
 
-/// A change of a limit that may be denied.
+/// A change that may be denied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Denied {
-    /// It admits more, over some span, or is gone.
+    /// More may be let through: by a limit over some span, by a rule, by a setting, or it cannot be told.
     Looser,
-    /// It admits less, over some span, or is new.
+    /// Less may be let through, or it cannot be told.
     Tighter,
-    /// Its counts start fresh.
+    /// The counts of a limit that is in both start fresh.
     Fresh,
 }
 

@@ -74,7 +74,7 @@ pub use answer::{HeaderStyle, ProblemTemplate, ResetUnit, Template, TemplateValu
 pub use client::{Client, TrustedProxies};
 pub use cost::{Cost, CostHeader, CostItems, CostTable};
 pub use count::{Count, OnSuccess, Success};
-pub use diff::{Change, Diff, Fate, LimitDiff, RuleChange, RuleDiff, Strictness};
+pub use diff::{Change, Diff, Effect, Fate, LimitDiff, RuleDiff, Strictness};
 pub use key::{Key, KeyPart, Presence, is_underscore_twin};
 pub use limit::{Limit, Terms, Whose};
 pub use matcher::{Condition, Except, HostPattern, Matcher, Pattern};

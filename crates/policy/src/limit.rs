@@ -14,7 +14,7 @@ use crate::rule::OnMissingKey;
 use crate::values::Values;
 
 /// One algorithm with its numbers on one key, in numbers and in words.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Limit {
     /// The name, `rule/limit`, unique in the file.
     pub name: String,

@@ -1,5 +1,7 @@
 //! Terms that differ: plans, and overrides for single keys.
 
+use std::borrow::Cow;
+
 use tidegate_algorithms::Timestamp;
 
 use crate::key::Part;
@@ -94,6 +96,21 @@ impl Plans {
         }
     }
 
+    /// Returns whether plans are chosen by the same source, and a table gives the same values the same plans. Plans that
+    /// only one of the two has, behind all others, make no difference.
+    pub(crate) fn chooses_alike(&self, other: &Self) -> bool {
+        let names = self.list.iter().zip(&other.list);
+        self.by == other.by && names.into_iter().all(|(one, other)| one.name == other.name)
+    }
+
+    /// Returns the name of the plan that a request asks for in so many words, whether there is one of that name or not.
+    fn asked<'a>(&self, facts: &Facts<'a>) -> Option<Cow<'a, str>> {
+        match &self.by {
+            PlanBy::Header(part) | PlanBy::Claim(part) => part.text(facts).ok().flatten(),
+            PlanBy::Table(..) => None,
+        }
+    }
+
     fn choose(&self, facts: &Facts<'_>) -> Result<Choice, Ambiguous> {
         let part = match &self.by {
             PlanBy::Table(part, values) => {
@@ -130,6 +147,12 @@ impl Limit {
             return Ok(Choice::of(before.saturating_add(index)));
         }
         self.plans.as_ref().map_or(Ok(Choice::of(0)), |plans| plans.choose(facts))
+    }
+
+    /// Returns the name of the plan that a request asks for in a header field or a claim: of whoever sends it, so nothing
+    /// to show as it is.
+    pub fn plan_asked<'a>(&self, facts: &Facts<'a>) -> Option<Cow<'a, str>> {
+        self.plans.as_ref()?.asked(facts)
     }
 
     /// Returns the index of the override that holds for the request's key, if one does.

@@ -5,7 +5,7 @@ use crate::matcher::{Except, Matcher};
 use crate::policy::Mode;
 
 /// What a rule applies to, its limits, and what happens when they cannot be asked.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Rule {
     /// The rule's name, unique in the file.
     pub name: String,

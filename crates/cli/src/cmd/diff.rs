@@ -1,6 +1,6 @@
 //! `tidegate diff`: what changes from one policy to another.
 
-use tidegate_policy::{Change, Diff, Fate, LimitDiff, Policy};
+use tidegate_policy::{Change, Diff, LimitDiff, Policy};
 
 use crate::args::{Denied, DiffArgs};
 use crate::exit::{Exit, Failure};
@@ -19,20 +19,16 @@ pub(crate) fn run(args: &DiffArgs) -> Result<Exit, Failure> {
         out.line(&line);
     }
     out.finish()?;
-    let denied = diff.limits.iter().any(|limit| args.deny.iter().any(|kind| is(limit, *kind)));
+    let denied = args.deny.iter().any(|kind| match kind {
+        Denied::Looser => diff.is_looser(),
+        Denied::Tighter => diff.is_tighter(),
+        Denied::Fresh => diff.starts_fresh(),
+    });
     Ok(if denied { Exit::Problems } else { Exit::Fine })
 }
 
 fn read(source: &Source) -> Result<Policy, Failure> {
     source.load_as_written().map(|loaded| loaded.policy).map_err(Failure::unusable)
-}
-
-fn is(limit: &LimitDiff, kind: Denied) -> bool {
-    match kind {
-        Denied::Looser => limit.strictness.is_looser(),
-        Denied::Tighter => limit.strictness.is_tighter(),
-        Denied::Fresh => limit.fate == Fate::Fresh && !limit.is_new(),
-    }
 }
 
 fn lines(diff: &Diff) -> Vec<String> {
@@ -43,16 +39,16 @@ fn lines(diff: &Diff) -> Vec<String> {
     for limit in &diff.limits {
         lines.push(title(limit));
         lines.extend(changes(&limit.changes));
-        if !limit.hint.is_empty() {
-            lines.push(format!("    hint: {}", limit.hint));
-        }
+        lines.extend(hint(&limit.hint));
     }
     for rule in &diff.rules {
-        lines.push(format!("rule {}: {}", rule.name, rule.kind.word()));
+        let was = rule.renamed_from.as_ref().map(|was| format!(" (was {was})")).unwrap_or_default();
+        lines.push(format!("rule {}{was}: {}", rule.name, rule.strictness.word()));
         lines.extend(changes(&rule.changes));
+        lines.extend(hint(&rule.hint));
     }
     if !diff.settings.is_empty() {
-        lines.push("settings: changed".to_owned());
+        lines.push("settings:".to_owned());
         lines.extend(changes(&diff.settings));
     }
     lines
@@ -65,9 +61,9 @@ fn title(limit: &LimitDiff) -> String {
 }
 
 fn changes(changes: &[Change]) -> impl Iterator<Item = String> {
-    changes.iter().map(|change| match (change.before.as_str(), change.after.as_str()) {
-        ("", after) => format!("    + {}: {after}", change.what),
-        (before, "") => format!("    - {}: {before}", change.what),
-        _ => format!("    {change}"),
-    })
+    changes.iter().map(|change| format!("    {change}"))
+}
+
+fn hint(hint: &str) -> Option<String> {
+    (!hint.is_empty()).then(|| format!("    hint: {hint}"))
 }

@@ -7,10 +7,13 @@
 mod forwarded;
 mod node;
 
+use std::fmt;
 use std::net::IpAddr;
 
 use http::{HeaderMap, HeaderName};
 use ipnet::{IpNet, Ipv4Net};
+
+use crate::matcher::joined;
 
 /// The most bytes of a list that are looked at, from its right end.
 const MAX_BYTES: usize = 8 * 1024;
@@ -68,6 +71,19 @@ impl Client {
 
     fn opaque(address: IpAddr) -> Self {
         Self { opaque_hop: true, ..Self::at(address) }
+    }
+}
+
+impl fmt::Display for TrustedProxies {
+    /// Writes who is trusted, and in which header: `10.0.0.0/8 in x-forwarded-for`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.who {
+            Trust::Networks(networks) if networks.is_empty() => f.write_str("nobody")?,
+            Trust::Networks(networks) => f.write_str(&joined(networks))?,
+            Trust::Hops(1) => f.write_str("one hop")?,
+            Trust::Hops(hops) => write!(f, "{hops} hops")?,
+        }
+        write!(f, " in {}", self.client_header())
     }
 }
 

@@ -1,22 +1,9 @@
 //! What changes of limits: compared by what they admit.
 
-use std::cmp::Ordering;
-
-use tidegate_algorithms::{LongRun, Quota, Span};
-
-use super::{Change, Fate, LimitDiff, Strictness};
-use crate::count::{Count, OnSuccess};
+use super::bounds::{bounds, written};
+use super::{Change, Effect, Fate, LimitDiff, Strictness, around};
 use crate::limit::{Limit, Terms, Whose};
-use crate::policy::{Mode, Policy};
-
-/// The spans that people think in; the windows of both limits join them.
-const SPANS: [Span; 5] = [
-    Span::from_secs(1),
-    Span::from_secs(60),
-    Span::from_secs(3_600),
-    Span::from_secs(86_400),
-    Span::from_secs(30 * 86_400),
-];
+use crate::policy::Policy;
 
 pub(super) fn compare(old: &Policy, new: &Policy) -> Vec<LimitDiff> {
     let mut found: Vec<&str> = Vec::new();
@@ -65,24 +52,24 @@ fn perhaps_renamed(old: &Policy, new: &Policy, limit: &Limit) -> String {
 
 /// Tells of a limit, or of one of its terms, that is in one policy only.
 fn one_sided(limit: &Limit, whose: Whose<'_>, terms: &Terms, added: bool) -> LimitDiff {
-    let what = format!("{} {}", terms.quota.algorithm(), terms.numbers);
-    let (before, after) = if added { (String::new(), what) } else { (what, String::new()) };
+    let change = if added {
+        Change::added("limit", written(terms), Effect::None)
+    } else {
+        Change::removed("limit", written(terms), Effect::None)
+    };
     LimitDiff {
         name: limit.name.clone(),
         whose: name_of(whose),
         renamed_from: None,
         strictness: if added { Strictness::Added } else { Strictness::Removed },
         fate: if added { Fate::Fresh } else { Fate::Dropped },
-        changes: vec![Change { what: "limit".to_owned(), before, after }],
+        changes: vec![change],
         hint: String::new(),
     }
 }
 
 fn name_of(whose: Whose<'_>) -> Option<String> {
-    match whose {
-        Whose::Everybody => None,
-        Whose::Plan(name) | Whose::Key(name) => Some(name.to_owned()),
-    }
+    whose.shown().map(std::borrow::Cow::into_owned)
 }
 
 /// Compares a limit with what it was, each of its terms with those of the same plan or key.
@@ -106,15 +93,15 @@ fn changed(before: &Limit, after: &Limit, diffs: &mut Vec<LimitDiff>) {
     }
 }
 
+/// Compares the terms of one plan, key or everybody; what stands around them belongs to all, and is told of each.
 fn terms_changed(
     (before, former): (&Limit, &Terms),
     (after, terms): (&Limit, &Terms),
     whose: Whose<'_>,
 ) -> Option<LimitDiff> {
-    let mut compared = bounds(&former.quota, &terms.quota);
-    compared.extend(around(before, after));
-    let mut changes: Vec<Change> = compared.iter().map(|(change, _)| change.clone()).collect();
-    changes.extend(Change::of("says", &former.says, &terms.says));
+    let mut changes = bounds(former, terms);
+    changes.extend(around::compare(before, after, whose));
+    changes.extend(Change::of("says", &former.says, &terms.says, Effect::None));
     let fate = fate((before, former), (after, terms));
     let renamed_from = (before.name != after.name).then(|| before.name.clone());
     let nothing = changes.is_empty() && renamed_from.is_none() && fate == Fate::Kept;
@@ -122,133 +109,11 @@ fn terms_changed(
         name: after.name.clone(),
         whose: name_of(whose),
         renamed_from,
-        strictness: strictness(compared.iter().map(|(_, order)| *order)),
+        strictness: Strictness::of(&changes),
         fate,
         changes,
         hint: hint(before, after),
     })
-}
-
-/// Sums up which way the comparisons point; [`Ordering::Greater`] is looser.
-fn strictness(orders: impl Iterator<Item = Ordering>) -> Strictness {
-    let (mut looser, mut tighter) = (false, false);
-    for order in orders {
-        looser |= order == Ordering::Greater;
-        tighter |= order == Ordering::Less;
-    }
-    match (looser, tighter) {
-        (false, false) => Strictness::Same,
-        (true, false) => Strictness::Looser,
-        (false, true) => Strictness::Tighter,
-        (true, true) => Strictness::Mixed,
-    }
-}
-
-/// Compares what two quotas admit, over spans and in the long run.
-fn bounds(old: &Quota, new: &Quota) -> Vec<(Change, Ordering)> {
-    if old == new {
-        return Vec::new();
-    }
-    let mut changes = Vec::new();
-    let (before, after) = (old.nominal(), new.nominal());
-    changes.extend(Change::of("at once", before, after).map(|change| (change, after.cmp(&before))));
-    changes.extend(over_spans(old, new));
-    let (before, after) = (old.long_run(), new.long_run());
-    if let order @ (Ordering::Less | Ordering::Greater) = long_run(after).cmp_to(long_run(before)) {
-        changes.push((Change::new("in the long run", per_day(before), per_day(after)), order));
-    }
-    if changes.is_empty() {
-        let written = |quota: &Quota| quota.algorithm().to_owned();
-        changes.push((Change::new("algorithm", written(old), written(new)), Ordering::Equal));
-    }
-    changes
-}
-
-/// Compares the most that two quotas admit in any span; spans that fare alike are told together.
-fn over_spans(old: &Quota, new: &Quota) -> Vec<(Change, Ordering)> {
-    let mut spans: Vec<Span> = SPANS.into_iter().chain([old.window(), new.window()]).collect();
-    spans.retain(|span| *span > Span::ZERO);
-    spans.sort_unstable();
-    spans.dedup();
-    let mut changes: Vec<(Change, Ordering)> = Vec::new();
-    for span in spans {
-        let (before, after) = (old.most_in_half_open(span), new.most_in_half_open(span));
-        let Some(change) = Change::of(&format!("at most in any {span}"), before, after) else { continue };
-        match changes
-            .last_mut()
-            .filter(|(last, _)| (&last.before, &last.after) == (&change.before, &change.after))
-        {
-            Some((last, _)) => last.what = format!("{}, {span}", last.what),
-            None => changes.push((change, after.cmp(&before))),
-        }
-    }
-    changes
-}
-
-/// A rate as a fraction.
-#[derive(Clone, Copy)]
-struct Fraction(u128, u128);
-
-impl Fraction {
-    fn cmp_to(&self, other: Self) -> Ordering {
-        self.0.saturating_mul(other.1).cmp(&other.0.saturating_mul(self.1))
-    }
-}
-
-fn long_run(rate: LongRun) -> Fraction {
-    Fraction(rate.units.into(), rate.micros.into())
-}
-
-/// Writes a long-run rate in units a day, with two decimals at most.
-fn per_day(rate: LongRun) -> String {
-    const DAY: u128 = 86_400_000_000;
-    let hundredths = u128::from(rate.units).saturating_mul(DAY).saturating_mul(100);
-    let hundredths = hundredths.checked_div(rate.micros.into()).unwrap_or(0);
-    let (whole, rest) = (hundredths / 100, hundredths % 100);
-    if rest == 0 { format!("{whole} a day") } else { format!("{whole}.{rest:02} a day") }
-}
-
-/// Compares what stands around a limit's numbers: cost, what counts, mode.
-fn around(before: &Limit, after: &Limit) -> Vec<(Change, Ordering)> {
-    let mut changes = Vec::new();
-    let mut push = |change: Option<Change>, order| changes.extend(change.map(|change| (change, order)));
-    let dearer = before.cost.usual().cmp(&after.cost.usual());
-    push(Change::of("cost", &before.cost, &after.cost), dearer);
-    let counts = Change::of("counts", counting(&before.count), counting(&after.count));
-    let fewer = rank(&after.count).cmp(&rank(&before.count));
-    push(counts, fewer);
-    let shadow = |mode: Mode| if mode == Mode::Shadow { "shadow" } else { "enforce" };
-    let freer = u8::from(after.mode == Mode::Shadow).cmp(&u8::from(before.mode == Mode::Shadow));
-    push(Change::of("mode", shadow(before.mode), shadow(after.mode)), freer);
-    push(Change::of("key", before.key.to_string(), after.key.to_string()), Ordering::Equal);
-    let none = || "none".to_owned();
-    let unit = |limit: &Limit| limit.unit.clone().unwrap_or_else(none);
-    push(Change::of("unit", unit(before), unit(after)), Ordering::Equal);
-    let alert = |limit: &Limit| limit.alert_at.map_or_else(none, |percent| format!("{percent}%"));
-    push(Change::of("alert_at", alert(before), alert(after)), Ordering::Equal);
-    changes
-}
-
-/// The more it is, the less is counted in the end.
-fn rank(count: &Count) -> u8 {
-    match count {
-        Count::Every => 0,
-        Count::Failures { on_success: OnSuccess::Refund, .. } => 1,
-        Count::Failures { on_success: OnSuccess::Reset, .. } => 2,
-    }
-}
-
-fn counting(count: &Count) -> String {
-    match count {
-        Count::Every => "every request".to_owned(),
-        Count::Failures { success, on_success } => {
-            let then = match on_success {
-                OnSuccess::Refund => "gives its charge back",
-                OnSuccess::Reset => "forgets all failures",
-            };
-            format!("failures; a success ({success}) {then}")
-        }
-    }
 }
 
 /// Tells what becomes of the counts of a limit's keys.

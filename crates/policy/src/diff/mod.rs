@@ -2,15 +2,21 @@
 //! what becomes of the counts it has; for each rule what else changes.
 //!
 //! Words are compared by nobody: what a limit admits is asked of its closed forms, over spans people think in. A limit
-//! may be looser over a second and tighter over a day, and is then told as both.
+//! may be looser over a second and tighter over a day, and is then told as both. Where nobody can tell which way a change
+//! points (another match, another source of a plan) it is told as unclear, and counts as both for whoever denies.
+//! Nothing that two policies differ in goes untold: what has no words of its own is caught by comparing the whole.
 
+mod around;
+mod bounds;
+mod effect;
+mod keys;
 mod limits;
 mod rules;
 mod settings;
 
-use std::fmt;
-
 use crate::policy::Policy;
+
+pub use effect::{Change, Effect, Strictness};
 
 /// What changes from one policy to another.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -28,7 +34,7 @@ pub struct Diff {
 pub struct LimitDiff {
     /// The name, `rule/limit`; of one that is gone, its old one.
     pub name: String,
-    /// The plan, or the value of the key, whose terms these are.
+    /// The plan, or the digest of the key's value, whose terms these are.
     pub whose: Option<String>,
     /// The name it had in the old policy, when it had another.
     pub renamed_from: Option<String>,
@@ -40,23 +46,6 @@ pub struct LimitDiff {
     pub changes: Vec<Change>,
     /// What to do about a fate that was perhaps not meant; empty when there is nothing.
     pub hint: String,
-}
-
-/// Whether a limit admits more or less than before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Strictness {
-    /// The same.
-    Same,
-    /// More, over some span, and less over none.
-    Looser,
-    /// Less, over some span, and more over none.
-    Tighter,
-    /// More over some spans and less over others.
-    Mixed,
-    /// It is new.
-    Added,
-    /// It is gone.
-    Removed,
 }
 
 /// What becomes of a limit's counts.
@@ -79,32 +68,14 @@ pub enum Fate {
 pub struct RuleDiff {
     /// The rule's name.
     pub name: String,
-    /// Whether the rule is new, gone or changed.
-    pub kind: RuleChange,
+    /// The name it had in the old policy, when it had another.
+    pub renamed_from: Option<String>,
+    /// Whether it lets more or less through, as far as its limits do not say.
+    pub strictness: Strictness,
     /// What changes.
     pub changes: Vec<Change>,
-}
-
-/// What happens to a rule.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum RuleChange {
-    /// It is new.
-    Added,
-    /// It is gone.
-    Removed,
-    /// It is there in both.
-    Changed,
-}
-
-/// One thing that changes: `in any 1m: 10 -> 20`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
-    /// What it is.
-    pub what: String,
-    /// What it was.
-    pub before: String,
-    /// What it becomes.
-    pub after: String,
+    /// What to do about what was perhaps not meant; empty when there is nothing.
+    pub hint: String,
 }
 
 impl Diff {
@@ -123,21 +94,26 @@ impl Diff {
     }
 }
 
-impl Change {
-    pub(crate) fn new(what: impl Into<String>, before: impl fmt::Display, after: impl fmt::Display) -> Self {
-        Self { what: what.into(), before: before.to_string(), after: after.to_string() }
+impl Diff {
+    /// Returns whether more may be let through than before, by a limit, a rule or a setting.
+    pub fn is_looser(&self) -> bool {
+        self.strictness().any(Strictness::is_looser)
     }
 
-    /// Returns the change of something that is written alike in both, `None` when it is.
-    pub(crate) fn of(what: &str, before: impl fmt::Display, after: impl fmt::Display) -> Option<Self> {
-        let change = Self::new(what, before, after);
-        (change.before != change.after).then_some(change)
+    /// Returns whether less may be let through than before, by a limit, a rule or a setting.
+    pub fn is_tighter(&self) -> bool {
+        self.strictness().any(Strictness::is_tighter)
     }
-}
 
-impl fmt::Display for Change {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {} -> {}", self.what, self.before, self.after)
+    /// Returns whether some limit that is in both policies starts fresh.
+    pub fn starts_fresh(&self) -> bool {
+        self.limits.iter().any(|limit| limit.fate == Fate::Fresh && !limit.is_new())
+    }
+
+    fn strictness(&self) -> impl Iterator<Item = Strictness> {
+        let limits = self.limits.iter().map(|limit| limit.strictness);
+        let rules = self.rules.iter().map(|rule| rule.strictness);
+        limits.chain(rules).chain([Strictness::of(&self.settings)])
     }
 }
 
@@ -145,30 +121,6 @@ impl LimitDiff {
     /// Returns whether no key can have had a count under it.
     pub fn is_new(&self) -> bool {
         self.strictness == Strictness::Added
-    }
-}
-
-impl Strictness {
-    /// Returns whether more is admitted, over some span at least. A limit that is gone admits everything.
-    pub fn is_looser(self) -> bool {
-        matches!(self, Self::Looser | Self::Mixed | Self::Removed)
-    }
-
-    /// Returns whether less is admitted, over some span at least.
-    pub fn is_tighter(self) -> bool {
-        matches!(self, Self::Tighter | Self::Mixed | Self::Added)
-    }
-
-    /// Returns the word for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Same => "same",
-            Self::Looser => "looser",
-            Self::Tighter => "tighter",
-            Self::Mixed => "looser and tighter",
-            Self::Added => "added",
-            Self::Removed => "removed",
-        }
     }
 }
 
@@ -181,17 +133,6 @@ impl Fate {
             Self::Carried => "counts carried over",
             Self::Fresh => "starts fresh",
             Self::Dropped => "counts dropped",
-        }
-    }
-}
-
-impl RuleChange {
-    /// Returns the word for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Added => "added",
-            Self::Removed => "removed",
-            Self::Changed => "changed",
         }
     }
 }

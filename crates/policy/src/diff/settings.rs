@@ -1,55 +1,105 @@
 //! What changes outside of rules.
 
 use std::fmt;
+use std::net::SocketAddr;
+use std::path::PathBuf;
 
-use super::Change;
 use super::rules::mode;
-use crate::policy::{Gateway, Policy};
+use super::{Change, Effect};
+use crate::matcher::joined;
+use crate::policy::{Code, EncodedSlash, Gateway, Mode, Policy, StoreChoice};
 
 pub(super) fn compare(old: &Policy, new: &Policy) -> Vec<Change> {
     let mut changes = Vec::new();
-    changes.extend(Change::of("mode", mode(old.mode), mode(new.mode)));
-    changes.extend(Change::of("instances", old.instances, new.instances));
-    match (old.gateway.as_ref(), new.gateway.as_ref()) {
+    let shadow = |policy: &Policy| u8::from(policy.mode == Mode::Shadow);
+    let freer = Effect::of_more(&shadow(old), &shadow(new));
+    changes.extend(Change::of("mode", mode(old.mode), mode(new.mode), freer));
+    // Whose word is taken decides what limits on the client's address count, and who says which plan is whose.
+    changes.extend(Change::of("trusted_proxies", &old.trusted, &new.trusted, Effect::Unclear));
+    let slash = |policy: &Policy| match policy.encoded_slash {
+        EncodedSlash::Refuse => "refuse",
+        EncodedSlash::Keep => "keep",
+    };
+    changes.extend(Change::of("paths.encoded_slash", slash(old), slash(new), Effect::Unclear));
+    changes.extend(Change::of("instances", old.instances, new.instances, Effect::None));
+    match (&old.gateway, &new.gateway) {
         (Some(old), Some(new)) => changes.extend(gateway(old, new)),
-        (old, new) => changes.extend(Change::of("gateway", presence(old), presence(new))),
+        (old, new) => {
+            let listen = |face: &Option<Gateway>| face.as_ref().map(|face| face.listen);
+            changes.extend(told("gateway", face(listen(old), None), face(listen(new), None)));
+        }
     }
-    changes.extend(shown("api", &old.api, &new.api));
-    changes.extend(shown("admin", &old.admin, &new.admin));
-    changes.extend(shown("health", &old.health, &new.health));
-    changes.extend(shown("store", &old.store, &new.store));
-    changes.extend(shown("trusted_proxies", &old.trusted, &new.trusted));
-    changes.extend(shown("codes", &old.codes, &new.codes));
+    changes.extend(faces(old, new));
+    changes.extend(told("store", store(&old.store), store(&new.store)));
+    changes.extend(told("codes", codes(&old.codes), codes(&new.codes)));
     changes.extend(shown("headers", &old.headers, &new.headers));
     changes.extend(shown("problem", &old.problem, &new.problem));
-    changes.extend(shown("paths.encoded_slash", &old.encoded_slash, &new.encoded_slash));
     changes
 }
 
-/// Compares gateways field by field, as they are written.
-fn gateway(old: &Gateway, new: &Gateway) -> Vec<Change> {
-    let fields = [
-        Change::of("gateway.listen", old.listen, new.listen),
-        Change::of("gateway.upstream", &old.upstream, &new.upstream),
-        shown("gateway.tls", &old.tls, &new.tls),
-        Change::of("gateway.proxy_protocol", old.proxy_protocol, new.proxy_protocol),
-        Change::of("gateway.max_key_body", old.max_key_body, new.max_key_body),
-        Change::of("gateway.max_header_bytes", old.max_header_bytes, new.max_header_bytes),
-        Change::of("gateway.max_connections", old.max_connections, new.max_connections),
-        shown("gateway.idle_timeout", &old.idle_timeout, &new.idle_timeout),
-        shown("gateway.upstream_timeout", &old.upstream_timeout, &new.upstream_timeout),
-        shown("gateway.drain_timeout", &old.drain_timeout, &new.drain_timeout),
-        Change::of("gateway.upstream_http2", old.upstream_http2, new.upstream_http2),
-    ];
-    fields.into_iter().flatten().collect()
-}
-
-fn presence<T>(face: Option<&T>) -> &'static str {
-    if face.is_some() { "there" } else { "not there" }
+/// Returns a change that lets nobody through and keeps nobody out.
+fn told(what: &str, old: impl fmt::Display, new: impl fmt::Display) -> Option<Change> {
+    Change::of(what, old, new, Effect::None)
 }
 
 /// Compares settings that have no form of their own for people. A policy holds the names of files with secrets, never
 /// a secret.
 fn shown(what: &str, old: &impl fmt::Debug, new: &impl fmt::Debug) -> Option<Change> {
-    Change::of(what, format!("{old:?}"), format!("{new:?}"))
+    told(what, format!("{old:?}"), format!("{new:?}"))
+}
+
+/// Compares gateways field by field.
+fn gateway(old: &Gateway, new: &Gateway) -> Vec<Change> {
+    let fields = [
+        told("gateway.listen", old.listen, new.listen),
+        told("gateway.upstream", &old.upstream, &new.upstream),
+        shown("gateway.tls", &old.tls, &new.tls),
+        told("gateway.proxy_protocol", old.proxy_protocol, new.proxy_protocol),
+        told("gateway.max_key_body", old.max_key_body, new.max_key_body),
+        told("gateway.max_header_bytes", old.max_header_bytes, new.max_header_bytes),
+        told("gateway.max_connections", old.max_connections, new.max_connections),
+        shown("gateway.idle_timeout", &old.idle_timeout, &new.idle_timeout),
+        shown("gateway.upstream_timeout", &old.upstream_timeout, &new.upstream_timeout),
+        shown("gateway.drain_timeout", &old.drain_timeout, &new.drain_timeout),
+        told("gateway.upstream_http2", old.upstream_http2, new.upstream_http2),
+    ];
+    fields.into_iter().flatten().collect()
+}
+
+fn faces(old: &Policy, new: &Policy) -> Vec<Change> {
+    let api = |policy: &Policy| {
+        let of = policy.api.as_ref();
+        face(of.map(|api| api.listen), of.and_then(|api| api.token_file.as_ref()))
+    };
+    let admin = |policy: &Policy| {
+        let of = policy.admin.as_ref();
+        face(of.map(|admin| admin.listen), of.and_then(|admin| admin.token_file.as_ref()))
+    };
+    let health = |policy: &Policy| face(policy.health.as_ref().map(|health| health.listen), None);
+    let faces = [
+        told("api", api(old), api(new)),
+        told("admin", admin(old), admin(new)),
+        told("health", health(old), health(new)),
+    ];
+    faces.into_iter().flatten().collect()
+}
+
+fn face(listen: Option<SocketAddr>, token: Option<&PathBuf>) -> String {
+    let Some(listen) = listen else { return "none".to_owned() };
+    token.map_or_else(|| listen.to_string(), |token| format!("{listen}, token in {}", token.display()))
+}
+
+fn store(store: &StoreChoice) -> String {
+    let StoreChoice::Memory { max_keys, max_bytes } = store;
+    let most =
+        |what: &str, most: &Option<usize>| most.map(|most| format!(", {what} {most}")).unwrap_or_default();
+    format!("memory{}{}", most("max_keys", max_keys), most("max_bytes", max_bytes))
+}
+
+fn codes(codes: &[Code]) -> String {
+    let code = |code: &Code| {
+        format!("{} of {} digits, {:?}, {}", code.name, code.digits, code.step, code.skew_steps)
+    };
+    let list: Vec<String> = codes.iter().map(code).collect();
+    if list.is_empty() { "none".to_owned() } else { joined(&list) }
 }

@@ -24,6 +24,19 @@ pub(crate) enum Normalizer {
     Hash,
 }
 
+impl std::fmt::Display for Normalizer {
+    /// Writes the step as a file does.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Trim => f.write_str("trim"),
+            Self::Lowercase => f.write_str("lowercase"),
+            Self::E164(None) => f.write_str("e164"),
+            Self::E164(Some(region)) => write!(f, "e164 {}", region.as_ref()),
+            Self::Hash => f.write_str("hash"),
+        }
+    }
+}
+
 /// Applies the steps in order; tells whether the value is to be hashed, which is always the last step.
 pub(super) fn apply<'a>(steps: &[Normalizer], value: Cow<'a, str>) -> Result<(Cow<'a, str>, bool), Unread> {
     let mut value = value;

@@ -73,18 +73,28 @@ impl fmt::Display for Place<'_, '_> {
                 let v6 = self.1.client().is_some_and(|client| client.address.is_ipv6());
                 write!(f, "client address, /{}", if v6 { ipv6 } else { ipv4 })
             }
-            SourceKind::Header(name) => write!(f, "header {name}"),
-            SourceKind::Query(name) => write!(f, "query parameter {name}"),
-            SourceKind::Path(name) => write!(f, "path parameter {name}"),
-            SourceKind::Json(pointer) => write!(f, "JSON body {pointer}"),
-            SourceKind::Form(name) => write!(f, "form field {name}"),
-            SourceKind::Cookie(name) => write!(f, "cookie {name}"),
-            SourceKind::Claim(claim) => {
+            kind => kind.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for SourceKind {
+    /// Writes where a value is read, in words.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ClientIp { ipv4, ipv6 } => write!(f, "client address, /{ipv4} and /{ipv6}"),
+            Self::Header(name) => write!(f, "header {name}"),
+            Self::Query(name) => write!(f, "query parameter {name}"),
+            Self::Path(name) => write!(f, "path parameter {name}"),
+            Self::Json(pointer) => write!(f, "JSON body {pointer}"),
+            Self::Form(name) => write!(f, "form field {name}"),
+            Self::Cookie(name) => write!(f, "cookie {name}"),
+            Self::Claim(claim) => {
                 write!(f, "claim {} of the token in {}", claim.name, claim.verifier.header)
             }
-            SourceKind::Descriptor(name) => write!(f, "descriptor {name}"),
-            SourceKind::Method => f.write_str("method"),
-            SourceKind::Route => f.write_str("route"),
+            Self::Descriptor(name) => write!(f, "descriptor {name}"),
+            Self::Method => f.write_str("method"),
+            Self::Route => f.write_str("route"),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What changes between two policies.
 
-use tidegate_policy::{Diff, Fate, LimitDiff, RuleChange, Strictness, parse_embedded};
+use tidegate_policy::{Diff, Effect, Fate, LimitDiff, Strictness, parse_embedded};
 
 fn rule(limit: &str) -> String {
     format!("rules:\n  - name: r\n    match: {{ path: /** }}\n    limits:\n      - {limit}\n")
@@ -84,8 +84,9 @@ fn another_key_starts_fresh() {
     };
     let diff = between(&of("user"), &of("[user, device]"));
     assert_eq!(diff.limits[0].fate, Fate::Fresh);
-    assert_eq!(diff.limits[0].strictness, Strictness::Same);
-    assert!(!diff.limits[0].is_new());
+    // Counted on two things, a key is used up later; on another one, nobody can tell.
+    assert_eq!(diff.limits[0].strictness, Strictness::Unclear);
+    assert!(!diff.limits[0].is_new() && diff.starts_fresh());
 }
 
 #[test]
@@ -146,7 +147,7 @@ fn what_else_changes_in_rules_and_around_them_is_told() {
     let diff =
         between(&of("    on_store_failure: deny\n"), &of("    on_store_failure: allow\nmode: shadow\n"));
     assert_eq!(diff.rules.len(), 1);
-    assert_eq!(diff.rules[0].kind, RuleChange::Changed);
+    assert_eq!(diff.rules[0].strictness, Strictness::Looser);
     let told: Vec<String> = diff.rules[0].changes.iter().map(ToString::to_string).collect();
     assert_eq!(told, ["on_store_failure: deny -> allow", "mode: enforce -> shadow"]);
     assert_eq!(diff.settings[0].to_string(), "mode: enforce -> shadow");
@@ -180,4 +181,110 @@ fn a_limit_that_looks_renamed_is_told_with_its_remedy() {
     let other = "key: device, sliding_log: { limit: 9, window: 24h }";
     let diff = between(&old, &rule(&format!("{{ name: new, says: Words., {other} }}")));
     assert_eq!(diff.limits[0].hint, "");
+}
+
+/// What a policy says beside numbers, one change each, and which way it points. None of them may go untold, nor pass
+/// where looser changes are denied.
+#[test]
+fn every_change_that_may_let_more_through_is_told_and_can_be_denied() {
+    const BASE: &str = "\
+costs: { cents: { by: land, default: 30, values: { GB: 4 } } }
+keys: { user: { json: /user }, land: { header: x-land }, client: { client_ip: { ipv4: 32 } } }
+rules:
+  - name: sign-in
+    class: login
+    match: { path: /session }
+    on_store_failure: deny
+    limits:
+      - { name: wrong, says: W., key: user, count: { failures: true, success: { status: 200 } }, lockout: { attempts: 5, within: 1m, lock: 1h } }
+  - name: send
+    match: { path: /sms }
+    limits:
+      - { name: money, says: W., key: global, cost: cents, sliding_log: { limit: 900, window: 24h } }
+  - name: api
+    match: { path: /v1/** }
+    limits:
+      - name: pace
+        key: client
+        plan: { header: x-plan, from: trusted_proxies, default: free }
+        plans:
+          free: { says: W., sliding_log: { limit: 5, window: 1m } }
+          paid: { says: W., sliding_log: { limit: 50, window: 1m } }
+        overrides: [{ value: 192.0.2.1, until: 2027-03-31, because: c, says: W., sliding_log: { limit: 500, window: 1m } }]
+  - name: closed
+    match: { path: /ops/** }
+    refuse: { status: 403, because: not for the public }
+";
+    let changes = [
+        ("GB: 4", "GB: 1", "cost of GB: 4 -> 1"),
+        ("default: 30", "default: 1", "cost of what is not listed: 30 -> 1"),
+        ("by: land", "by: user", "cost by: land -> user"),
+        ("default: free", "default: paid", "plan unless said: free -> paid"),
+        ("header: x-plan", "header: x-tier", "plan by: header x-plan -> header x-tier"),
+        ("2027-03-31", "2028-03-31", "until:"),
+        (
+            "ipv4: 32",
+            "ipv4: 24",
+            "key: client (client address, /32 and /64) -> client (client address, /24 and /64)",
+        ),
+        ("status: 200", "status: [200, 302]", "counts:"),
+        ("attempts: 5", "attempts: 6", "at once: 5 -> 6"),
+        ("path: /session", "path: /sess", "applies to:"),
+        (
+            "refuse: { status: 403, because: not for the public }",
+            "mode: shadow\n    refuse: { status: 403, because: not for the public }",
+            "mode: enforce -> shadow",
+        ),
+        ("on_store_failure: deny", "on_store_failure: allow", "on_store_failure: deny -> allow"),
+        (
+            "class: login\n",
+            "class: login\n    except: [{ client: 198.51.100.0/24 }]\n",
+            "except: nothing -> client 198.51.100.0/24",
+        ),
+        (
+            "costs:",
+            "trusted_proxies: { hops: 1 }\ncosts:",
+            "trusted_proxies: nobody in x-forwarded-for -> one hop in x-forwarded-for",
+        ),
+    ];
+    let read = |text: &str| parse_embedded("policy.yaml", &format!("tidegate: 1\n{text}")).unwrap();
+    let old = read(BASE);
+    assert!(Diff::between(&old, &old.clone()).is_empty());
+    for (from, to, told) in changes {
+        assert_eq!(BASE.matches(from).count(), 1, "{from}");
+        let diff = Diff::between(&old, &read(&BASE.replace(from, to)));
+        let limits = diff.limits.iter().flat_map(|limit| &limit.changes);
+        let rules = diff.rules.iter().flat_map(|rule| &rule.changes);
+        let lines: Vec<String> = limits.chain(rules).chain(&diff.settings).map(ToString::to_string).collect();
+        assert!(lines.iter().any(|line| line.starts_with(told)), "{told:?} is not in {lines:#?}");
+        assert!(diff.is_looser(), "{to}: {diff:#?}");
+    }
+    let gone = Diff::between(&old, &read(BASE.split("  - name: closed").next().unwrap()));
+    assert!(gone.is_looser() && gone.rules[0].strictness == Strictness::Removed);
+}
+
+/// Guards a rule that is renamed as a whole: its limits' counts go along when it says so, and it is told when not.
+#[test]
+fn a_renamed_rule_is_told_as_one() {
+    let of = |more: &str| {
+        rule("{ name: l, says: Words., key: user, sliding_log: { limit: 9, window: 24h } }")
+            .replace("name: r\n", more)
+    };
+    let silent = between(&of("name: r\n"), &of("name: s\n"));
+    assert_eq!(silent.rules[0].hint, "if it is r under another name, write `was: r` to keep its counts");
+    let said = between(&of("name: r\n"), &of("name: s\n    was: r\n"));
+    assert_eq!(said.rules.len(), 1, "{said:#?}");
+    assert_eq!(said.rules[0].renamed_from.as_deref(), Some("r"));
+    assert_eq!((said.limits[0].fate, said.limits[0].strictness), (Fate::Kept, Strictness::Same));
+}
+
+/// Guards words that change nothing for anybody against alarming whoever denies.
+#[test]
+fn words_and_reasons_are_neither_looser_nor_tighter() {
+    let of = |says: &str| {
+        rule(&format!("{{ name: l, says: {says}, key: user, sliding_log: {{ limit: 9, window: 24h }} }}"))
+    };
+    let diff = between(&of("Words."), &of("Other words."));
+    assert_eq!(diff.limits[0].changes[0].effect, Effect::None);
+    assert!(!diff.is_empty() && !diff.is_looser() && !diff.is_tighter());
 }
