@@ -17,7 +17,7 @@ use tidegate::Limiter;
 use tidegate::policy_file::Mode;
 use tokio_util::sync::CancellationToken;
 
-use crate::problem::with_problems;
+use crate::problem::{with_methods, with_problems};
 use crate::reload::Status;
 
 /// How long the store may take to answer a ping before readiness goes without it.
@@ -64,7 +64,7 @@ pub fn router(limiter: Limiter, draining: CancellationToken) -> Router {
 /// Builds the health endpoints of a policy that is reloaded, so that `/readyz` tells which one is in force.
 pub fn router_with(limiter: Limiter, draining: CancellationToken, reloads: Option<Arc<Status>>) -> Router {
     let routes = Router::new().route("/livez", get(livez)).route("/readyz", get(readyz));
-    with_problems(routes).with_state(Health { limiter, draining, reloads })
+    with_methods(with_problems(routes).with_state(Health { limiter, draining, reloads }))
 }
 
 async fn livez() -> Response {

@@ -1,9 +1,11 @@
 //! Calls at fault, of the decision API and of health: the one place that gives them a body.
 
+use axum::extract::{OriginalUri, Request};
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
-use http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use http::{Method, StatusCode, Uri};
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE};
+use http::{Method, StatusCode};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -53,17 +55,31 @@ impl IntoResponse for Problem {
     }
 }
 
-/// Gives a router problem bodies for paths it does not have and methods its paths do not take.
+/// Gives a router, or one to be nested in it, problem bodies for paths it does not have.
 pub(crate) fn with_problems<S: Clone + Send + Sync + 'static>(router: Router<S>) -> Router<S> {
-    router.fallback(not_found).method_not_allowed_fallback(not_allowed)
+    router.fallback(not_found)
 }
 
-async fn not_found(uri: Uri) -> Problem {
+/// Gives a whole router problem bodies for methods its paths do not take.
+pub(crate) fn with_methods(router: Router) -> Router {
+    // A router's own layers do not see `Allow`, which is added around them.
+    Router::new().fallback_service(router).layer(axum::middleware::from_fn(not_allowed))
+}
+
+/// The path is that of the call: a nested router sees only its end.
+async fn not_found(OriginalUri(uri): OriginalUri) -> Problem {
     Problem::new(StatusCode::NOT_FOUND, format!("there is nothing at {}", uri.path()))
 }
 
-/// The router adds `Allow`.
-async fn not_allowed(method: Method) -> Problem {
-    let detail = format!("{method} is not taken here; use a method that `Allow` lists");
-    Problem::new(StatusCode::METHOD_NOT_ALLOWED, detail)
+/// Gives the router's own answer to a method that a path does not take a body which names those it takes.
+async fn not_allowed(method: Method, request: Request, next: Next) -> Response {
+    let response = next.run(request).await;
+    let is_bare =
+        response.status() == StatusCode::METHOD_NOT_ALLOWED && !response.headers().contains_key(CONTENT_TYPE);
+    let allowed = response.headers().get(ALLOW).filter(|_| is_bare).cloned();
+    let Some(allowed) = allowed else { return response };
+    let methods: Vec<_> = allowed.to_str().unwrap_or_default().split(',').map(str::trim).collect();
+    let detail = format!("{method} is not taken here; use {}", methods.join(" or "));
+    let problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED, detail);
+    ([(ALLOW, allowed)], problem).into_response()
 }

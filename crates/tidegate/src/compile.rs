@@ -37,6 +37,9 @@ struct CompiledRule {
 const IDLE_REQUESTS: u64 = 10_000;
 const IDLE_TIME: Duration = Duration::from_hours(1);
 
+/// What all overrides of a limit are counted under together.
+const OVERRIDDEN: &str = "override";
+
 /// Builds what is in force under a policy.
 pub(crate) fn compiled(
     policy: Policy,
@@ -130,7 +133,9 @@ fn built(rule: &file::Rule, limit: &file::Limit) -> Built {
             file::Whose::Everybody => (built, None),
             file::Whose::Plan(plan) => (built.with_plan(plan), Some(Arc::from(plan))),
             // A key's value is nothing to count under, nor to show: it is no name of the policy's own.
-            file::Whose::Key(_) => (built.with_plan(whose.shown().unwrap_or_default()), None),
+            file::Whose::Key(_) => {
+                (built.with_plan(whose.shown().unwrap_or_default()), Some(Arc::from(OVERRIDDEN)))
+            }
         }
     });
     Built {

@@ -253,7 +253,7 @@ impl Compiled {
         }
         let choice = limit.choose(facts).map_err(|it| bad(&it))?;
         if choice.unknown_plan && tally.is_some() {
-            warnings::unknown_plan(&self.lasting.observer, &limit.name);
+            warnings::unknown_plan(&self.lasting.observer, limit, facts);
         }
         let cost = cost.map_or_else(|| limit.cost.read(facts), Ok).map_err(|it| bad(&it))?;
         Ok(Some(Terms { variant: choice.variant, cost }))

@@ -1,6 +1,6 @@
 //! What is wrong around the limiter, told in the log once a cause and counted every time.
 
-use tidegate_policy::Seen;
+use tidegate_policy::{Facts, Limit, Seen};
 
 use crate::observe::{Cause, Observer};
 
@@ -40,14 +40,27 @@ pub(crate) fn no_peer(observer: &Observer, limit: &str) {
 }
 
 /// Warns of a request that names a plan which its limit does not have.
-pub(crate) fn unknown_plan(observer: &Observer, limit: &str) {
+pub(crate) fn unknown_plan(observer: &Observer, limit: &Limit, facts: &Facts<'_>) {
     if observer.is_first(Cause::UnknownPlan) {
+        let plan = sanitized(&limit.plan_asked(facts).unwrap_or_default());
         tracing::warn!(
-            limit,
-            "a request names a plan that this limit does not have, and is held to the default plan; add the plan, \
-             or mend whoever names it"
+            limit = limit.name,
+            "a request names the plan \"{plan}\", which {} does not have, and is held to the default plan; add the plan, \
+             or mend whoever names it",
+            limit.name
         );
     }
+}
+
+/// Returns the beginning of what somebody sent, with whatever could pass for more than text escaped.
+fn sanitized(text: &str) -> String {
+    /// The longest name that a plan can have.
+    const MOST: usize = 64;
+    let mut kept: String = text.chars().take(MOST).flat_map(char::escape_debug).collect();
+    if text.chars().nth(MOST).is_some() {
+        kept.push('\u{2026}');
+    }
+    kept
 }
 
 fn is_private(address: std::net::IpAddr) -> bool {

@@ -27,6 +27,7 @@ pub(super) fn text(limiter: &Limiter, status: &Status) -> Result<String, fmt::Er
         observed: limiter.observe(),
         memory: limiter.memory_usage(),
         reloads: status.reloads(),
+        failing: status.error().is_some(),
         version: status.version(),
     };
     let mut registry = Registry::with_prefix("tidegate");
@@ -42,6 +43,7 @@ struct Moment {
     observed: Observed,
     memory: Option<Usage>,
     reloads: (u64, u64),
+    failing: bool,
     version: Version,
 }
 
@@ -70,7 +72,7 @@ impl Moment {
     fn of_limits(&self, to: &mut DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         let limits = &self.observed.limits;
         let decisions = limits.iter().flat_map(decisions);
-        counters(to, ("decisions", "Answers of each limit, by plan where it has plans"), decisions)?;
+        counters(to, ("decisions", "Answers of each limit, by plan where it has several terms"), decisions)?;
         let of = |limit| vec![("limit", name(limit))];
         let missing = limits.iter().map(|limit| (of(limit), limit.missing_key));
         counters(to, ("missing_key", "Requests that lack the key of a limit"), missing)?;
@@ -88,6 +90,9 @@ impl Moment {
         let (applied, refused) = self.reloads;
         let reloads = [(vec![("result", "applied")], applied), (vec![("result", "refused")], refused)];
         counters(to, ("reloads", "Reloads of the policy by their result"), reloads)?;
+        let failing =
+            ("policy_reload_failing", "1 while the policy's files are refused or cannot be read, else 0");
+        gauge(to, failing, self.failing.into())?;
         let since = self.version.loaded.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         gauge(
             to,
@@ -118,7 +123,7 @@ fn name(limit: &LimitObserved) -> &str {
     &limit.name
 }
 
-/// Returns a limit's answers, by plan where it has plans.
+/// Returns a limit's answers, by plan where it has plans, and those under overrides by themselves.
 fn decisions(limit: &LimitObserved) -> impl Iterator<Item = (Labels<'_>, u64)> {
     let terms = limit.terms.iter().flat_map(|terms| {
         [("admitted", terms.admitted), ("refused", terms.refused), ("shadow_refused", terms.shadow_refused)]

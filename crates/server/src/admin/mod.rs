@@ -18,13 +18,14 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use serde_json::json;
 
 use crate::api::{TokenInForce, demand};
-use crate::problem::{Problem, with_problems};
+use crate::problem::{Problem, with_methods, with_problems};
 use crate::reload::{ReloadError, Reloader};
 
 /// Builds the operator's endpoint over what a reloader keeps.
 pub fn router(reloader: Reloader, token: TokenInForce) -> Router {
     let routes = Router::new().route("/metrics", get(metrics)).route("/reload", post(reload));
-    with_problems(routes).layer(axum::middleware::from_fn_with_state(token, demand)).with_state(reloader)
+    let routes = with_problems(routes).layer(axum::middleware::from_fn_with_state(token, demand));
+    with_methods(routes.with_state(reloader))
 }
 
 async fn metrics(State(reloader): State<Reloader>) -> Response {

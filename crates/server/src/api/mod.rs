@@ -41,7 +41,7 @@ pub use token::{Token, TokenError, TokenInForce};
 use book::Book;
 use names::NamesInForce;
 
-use crate::problem::with_problems;
+use crate::problem::{with_methods, with_problems};
 
 /// The most bytes of a call's body.
 pub const MAX_CALL_BYTES: usize = 1 << 20;
@@ -77,9 +77,7 @@ pub fn router_with(limiter: Limiter, token: TokenInForce) -> Router {
         let document = openapi::document(&of.of(&described.snapshot()), token.is_set());
         std::future::ready(openapi::answer(document))
     });
-    with_problems(Router::new().nest("/v1", calls).route("/openapi.json", document)).with_state(Api {
-        limiter,
-        book: Arc::default(),
-        names,
-    })
+    let api = Api { limiter, book: Arc::default(), names };
+    let routes = with_problems(Router::new().nest("/v1", calls).route("/openapi.json", document));
+    with_methods(routes.with_state(api))
 }

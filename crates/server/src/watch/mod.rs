@@ -81,6 +81,10 @@ impl Reloader {
         };
         if let Err(error) = &done {
             self.shared.status.refuse(error);
+            if matches!(error, ReloadError::NoFile) {
+                // No file is at fault, and none can be mended.
+                self.shared.status.recover();
+            }
             // What was told just now is not told again by the next look.
             let look = look(watched.paths()).await;
             watched.refused = Some(look.fingerprint());

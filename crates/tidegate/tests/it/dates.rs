@@ -115,3 +115,15 @@ async fn a_policy_without_dates_asks_for_none() {
         assert_eq!(*store.asked.lock().unwrap(), asked, "{overrides}");
     }
 }
+
+/// Guards against answers of a generous override that pass for those of everybody else.
+#[tokio::test]
+async fn overrides_are_counted_apart_and_under_no_key() {
+    let limiter = Limiter::from_policy(policy(&CONTRACT.replace("until: 2031-05-31, ", ""))).unwrap();
+    for key in ["tide", "tide", "tide", "ebb"] {
+        assert!(limiter.check(&Ask::get("/").header("x-api-key", key).as_seen()).await.is_allowed());
+    }
+    let terms = &limiter.observe().limits[0].terms;
+    let counts: Vec<_> = terms.iter().map(|terms| (terms.plan.as_deref(), terms.admitted)).collect();
+    assert_eq!(counts, [(None, 1), (Some("override"), 3)]);
+}

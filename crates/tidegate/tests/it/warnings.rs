@@ -224,12 +224,9 @@ rules:
           gold: { says: 20 a minute per client., sliding_counter: { limit: 20, window: 1m } }
 ";
     let ask = |plan: &str| Ask::get("/").header("x-forwarded-for", "203.0.113.5").header("x-plan", plan);
-    let (lines, limiter) = warned_after(policy, &[(ask("gold"), 2), (ask("golden"), 3)]).await;
+    let (lines, limiter) = warned_after(policy, &[(ask("gold"), 2), (ask("gol\"den"), 3)]).await;
     assert_eq!(lines.len(), 1, "{lines:?}");
-    assert!(
-        lines[0].contains("api/l") && lines[0].contains("plan that this limit does not have"),
-        "{lines:?}"
-    );
+    assert!(lines[0].contains("names the plan \"gol\\\"den\", which api/l does not have"), "{lines:?}");
     let observed = limiter.observe();
     assert!(observed.warnings.contains(&("unknown_plan", 3)), "{observed:?}");
     let terms = &observed.limits[0].terms;

@@ -266,6 +266,7 @@ async fn metrics_tell_what_was_counted_and_a_call_reloads() {
         "tidegate_rule_matches_total{rule=\"r\"} 3",
         "tidegate_store_errors_total 0",
         "tidegate_reloads_total{result=\"applied\"} 0",
+        "tidegate_policy_reload_failing 0",
         "tidegate_memory_keys 1",
         "tidegate_warnings_total{cause=\"untrusted_proxy\"} 0",
         &format!("tidegate_policy_info{{hash=\"{version}\",limits=\"1\"}} 1"),
@@ -284,6 +285,12 @@ async fn metrics_tell_what_was_counted_and_a_call_reloads() {
     let (status, body) = served.admin(Method::POST, "/reload").await;
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
     assert!(body.contains("did you mean \\\"rules\\\"?"), "{body}");
+    // An alert on it has to end when the trouble does.
+    let failing =
+        async || served.admin(Method::GET, "/metrics").await.1.contains("policy_reload_failing 1\n");
+    assert!(failing().await);
+    served.reload(policy(upstream.address, "", 2)).await.unwrap();
+    assert!(!failing().await);
     assert_eq!(served.admin(Method::GET, "/reload").await.0, StatusCode::METHOD_NOT_ALLOWED);
 }
 
