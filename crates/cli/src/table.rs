@@ -1,5 +1,9 @@
 //! A table of text: columns as wide as their widest cell, two spaces apart.
 
+/// The widest that a column becomes; longer cells push what is right of them. Padding is bounded by the library as well,
+/// which panics beyond.
+const WIDEST: usize = 240;
+
 /// Rows of as many cells as there are headings.
 pub(crate) struct Table<const N: usize> {
     rows: Vec<[String; N]>,
@@ -21,7 +25,7 @@ impl<const N: usize> Table<N> {
         let mut widths = [0; N];
         for row in &self.rows {
             for (width, cell) in widths.iter_mut().zip(row) {
-                *width = (*width).max(cell.chars().count());
+                *width = (*width).max(cell.chars().count()).min(WIDEST);
             }
         }
         self.rows.iter().map(move |row| {
@@ -41,5 +45,14 @@ mod tests {
         table.push(["é".repeat(3), "x".to_owned()]);
         table.push(["y".to_owned(), String::new()]);
         assert_eq!(table.lines().collect::<Vec<_>>(), ["A    B", "ééé  x", "y"]);
+    }
+
+    /// Guards against cells longer than the padding that the library knows.
+    #[test]
+    fn a_cell_of_any_length_is_a_cell() {
+        let mut table = Table::new(["A", "B"]);
+        table.push(["y".to_owned(), "x".repeat(70_000)]);
+        table.push(["y".repeat(70_000), "x".to_owned()]);
+        assert_eq!(table.lines().map(|line| line.len()).collect::<Vec<_>>(), [243, 70_242, 70_003]);
     }
 }

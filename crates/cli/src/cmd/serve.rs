@@ -29,13 +29,15 @@ async fn serve(args: &ServeArgs, mut loaded: Loaded) -> Result<Exit, Failure> {
     descriptors::fit(&mut loaded.policy);
     let signals = Signals::new()?;
     let policy = loaded.policy.clone();
-    let app = match again(&args.policy) {
+    let again = again(&args.policy);
+    // Asked once: a file that is being replaced at this moment is watched all the same.
+    let watches = !args.no_watch && again.is_some();
+    let app = match again {
         Some(load) => App::bind_loaded(loaded, load).await?,
         None => App::bind(loaded.policy).await?,
     };
     let addresses = app.addresses().map_err(|error| Failure::failed(format!("cannot listen: {error}")))?;
     lifetime::announce(&args.policy.name(), &policy, &addresses);
-    let watches = !args.no_watch && args.policy.can_be_read_again();
     Ok(Box::pin(lifetime::serve(app, signals, watches)).await)
 }
 
@@ -44,7 +46,7 @@ fn again(source: &Source) -> Option<Box<Load>> {
     let source = source.clone();
     source.can_be_read_again().then(|| -> Box<Load> {
         Box::new(move || {
-            let mut loaded = source.load()?;
+            let mut loaded = source.load_again()?;
             descriptors::fit_again(&mut loaded.policy);
             Ok(loaded)
         })

@@ -6,6 +6,8 @@ mod run;
 
 pub(crate) use compare::status;
 
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 
 use tidegate::files;
@@ -55,11 +57,18 @@ pub(crate) fn run(args: &TestArgs) -> Result<Exit, Failure> {
     Ok(if failed { worst.max(Exit::Problems) } else { worst })
 }
 
+/// Reads a file, one byte more than the most at most: it may be a device without end.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let most = u64::try_from(MOST_BYTES).unwrap_or(u64::MAX);
+    let mut bytes = Vec::new();
+    File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// Reads a test file and the policy it is about.
 fn prepare(path: &Path) -> Result<(Suite, Policy), Failure> {
     let name = path.display().to_string();
-    let bytes =
-        std::fs::read(path).map_err(|error| Failure::unusable(format!("cannot read {name}: {error}")))?;
+    let bytes = read(path).map_err(|error| Failure::unusable(format!("cannot read {name}: {error}")))?;
     if bytes.len() > MOST_BYTES {
         return Err(Failure::unusable(format!("{name} is too long for a test file; split it")));
     }

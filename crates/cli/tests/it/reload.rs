@@ -5,10 +5,11 @@ use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::http::{get, send};
+use crate::http::{get, post, send};
 use crate::process::{Folder, Running, text, tidegate};
 use crate::upstream::Upstream;
 
@@ -277,4 +278,23 @@ fn an_included_file_is_watched_also_while_it_is_wrong() {
     fs::remove_file(folder.path("team.yaml")).unwrap();
     served.log("team.yaml cannot be read any more");
     assert_eq!(served.reloads(), (2, 2));
+}
+
+/// Guards against a pipe in a file's place, which nobody writes to: whoever opens it waits for ever, and with it every
+/// later reload.
+#[test]
+fn a_pipe_in_the_place_of_a_file_holds_up_nothing() {
+    let (folder, upstream) = (Folder::new("pipe"), Upstream::start());
+    let file = folder.file("policy.yaml", policy(&upstream, 1));
+    let mut served = Served::start(&file, &[]);
+    let pipe = folder.path("pipe");
+    mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    fs::rename(&pipe, &file).unwrap();
+    served.log("cannot be read any more");
+    let refused = post(served.admin, "/reload", "");
+    assert_eq!(refused.status, 422);
+    assert!(refused.body.contains("a pipe or a device"), "{}", refused.body);
+    rename_over(&folder, &file, &policy(&upstream, 2));
+    served.log("was reloaded");
+    assert_eq!(served.limit(), 2);
 }

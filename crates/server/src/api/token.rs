@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
 use subtle::ConstantTimeEq;
+use tidegate::files::read_regular;
 
 /// The least bytes of a token: 16 random characters cannot be guessed through a network.
 const LEAST_BYTES: usize = 16;
@@ -23,7 +24,7 @@ impl Token {
     pub fn read(path: impl AsRef<Path>) -> Result<Self, TokenError> {
         let path = path.as_ref();
         let fault = |fault| TokenError { path: path.to_owned(), fault };
-        let text = std::fs::read(path).map_err(|error| fault(Fault::Unreadable(error)))?;
+        let text = read_regular(path).map_err(|error| fault(Fault::Unreadable(error)))?;
         let token = text.trim_ascii();
         if token.is_empty() {
             return Err(fault(Fault::Empty));

@@ -9,6 +9,7 @@ use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
+use tidegate::files::read_regular;
 use tokio_rustls::TlsAcceptor;
 
 /// Why TLS could not be set up; the words name the file and the remedy.
@@ -133,8 +134,8 @@ impl ResolvesServerCert for Resolver {
 fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     const WHAT: &str = "certificate";
     let read = |source| TlsError::Read { what: WHAT, path: path.to_owned(), source };
-    let chain =
-        CertificateDer::pem_file_iter(path).map_err(read)?.collect::<Result<Vec<_>, _>>().map_err(read)?;
+    let bytes = read_regular(path).map_err(|error| read(pem::Error::Io(error)))?;
+    let chain = CertificateDer::pem_slice_iter(&bytes).collect::<Result<Vec<_>, _>>().map_err(read)?;
     if chain.is_empty() {
         return Err(TlsError::Missing { what: WHAT, label: "CERTIFICATE", path: path.to_owned() });
     }
@@ -143,7 +144,8 @@ fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
 
 fn read_key(path: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
     const WHAT: &str = "private key";
-    PrivateKeyDer::from_pem_file(path).map_err(|source| match source {
+    let bytes = read_regular(path).map_err(pem::Error::Io);
+    bytes.and_then(|bytes| PrivateKeyDer::from_pem_slice(&bytes)).map_err(|source| match source {
         pem::Error::NoItemsFound => {
             TlsError::Missing { what: WHAT, label: "PRIVATE KEY", path: path.to_owned() }
         }

@@ -4,14 +4,10 @@
 //! that a link leads to from now on, is not.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
-
-/// The most that is read of a file: what a policy is read with.
-const MOST_BYTES: u64 = (4 << 20) + 1;
+use tidegate::files::read_regular;
 
 /// What some files hold at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -96,17 +92,11 @@ impl Look {
 
 impl Content {
     fn of(path: &Path) -> Self {
-        match read(path) {
+        match read_regular(path) {
             Ok(bytes) => Self { digest: Sha256::digest(&bytes).into(), bytes },
             Err(_) => Self { digest: [0; 32], bytes: Vec::new() },
         }
     }
-}
-
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(MOST_BYTES).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 #[cfg(test)]
