@@ -96,7 +96,9 @@ async fn the_same_store_in_other_words_is_no_other_store() {
     let in_code = Limiter::in_memory([]).unwrap();
     assert!(matches!(in_code.reload(with(small)), Err(ReloadError::Store)));
     assert!(in_code.reload(with("")).is_ok());
-    let store = std::sync::Arc::new(tidegate_store::MemoryStore::new(Default::default()).unwrap());
+    let store = std::sync::Arc::new(
+        tidegate_store::MemoryStore::new(tidegate_store::MemoryOptions::default()).unwrap(),
+    );
     let given = Limiter::from_policy_with(with(""), store).unwrap();
     assert!(given.reload(with(small)).is_ok());
 }
