@@ -65,14 +65,69 @@ fn words(limit: &Limit) -> String {
     text
 }
 
-/// Writes a span as people say it: whole seconds and more by the largest unit that fits, less in milliseconds rounded up.
-fn readable(span: Span) -> String {
+/// Writes a span as people read it, never shorter than it is: `200ms`, `31.001s`, `10m`, `21h 17m`.
+///
+/// Below two minutes it is exact to the millisecond, above in its two largest units. What a machine reads has the exact
+/// span beside it.
+pub fn readable(span: Span) -> String {
+    const UNITS: [(u64, &str); 4] = [(86_400, "d"), (3_600, "h"), (60, "m"), (1, "s")];
     let micros = span.as_micros();
     let millis = micros.div_ceil(1_000);
-    match (millis / 1_000, millis % 1_000) {
-        _ if micros < 1_000 => format!("{micros} \u{b5}s"),
-        (0, millis) => format!("{millis} ms"),
-        (secs, 0) => Span::from_secs(secs).to_string(),
-        (secs, millis) => format!("{secs}.{millis:03} s"),
+    let (secs, rest) = (millis / 1_000, millis % 1_000);
+    if micros > 0 && micros < 1_000 {
+        return format!("{micros}\u{b5}s");
+    }
+    if secs < 120 {
+        return if secs > 0 && rest > 0 {
+            format!("{secs}.{rest:03}s")
+        } else {
+            Span::from_millis(millis).to_string()
+        };
+    }
+    let secs = span.ceil_secs();
+    let smallest = match secs {
+        0..=3_600 => 1,
+        3_601..=86_400 => 60,
+        _ => 3_600,
+    };
+    let mut left = secs.div_ceil(smallest).saturating_mul(smallest);
+    let mut parts = Vec::new();
+    for (size, unit) in UNITS {
+        let count = left / size;
+        left %= size;
+        if count > 0 {
+            parts.push(format!("{count}{unit}"));
+        }
+    }
+    parts.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Guards against three spellings of one time, and against a time that is told shorter than it is.
+    #[test]
+    fn a_span_is_spelt_in_one_way_and_rounded_up() {
+        for (micros, words) in [
+            (1, "1\u{b5}s"),
+            (1_000, "1ms"),
+            (199_001, "200ms"),
+            (10_000_000, "10s"),
+            (31_000_001, "31.001s"),
+            (60_000_000, "1m"),
+            (90_000_000, "90s"),
+            (119_999_001, "2m"),
+            (120_000_001, "2m 1s"),
+            (303_000_000, "5m 3s"),
+            (3_599_000_001, "1h"),
+            (3_600_000_001, "1h 1m"),
+            (76_571_203_000, "21h 17m"),
+            (86_399_000_000, "1d"),
+            (86_400_000_001, "1d 1h"),
+            (34_560_000_000_000, "400d"),
+        ] {
+            assert_eq!(readable(Span::from_micros(micros)), words, "{micros}");
+        }
     }
 }

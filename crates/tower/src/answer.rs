@@ -5,7 +5,7 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use http::{Response, StatusCode};
 use serde_json::{Map, Value, json};
 use tidegate::policy_file::{HeaderStyle, ProblemTemplate, TemplateValues};
-use tidegate::{Denial, Disclosure, Retry, Ruling, Verdict};
+use tidegate::{Denial, Disclosure, Ruling, Verdict};
 
 use crate::body::{AnswerBody, ReadError};
 use crate::fields;
@@ -51,7 +51,7 @@ pub(crate) fn refusal<R>(
         Ruling::BadRequest(bad) => Some(problem_response(StatusCode::BAD_REQUEST, &bad.to_string())),
         Ruling::Denied(denial) => Some(denied(denial)),
         Ruling::StoreDown => Some(store_down()),
-        Ruling::Refuse { retry } => Some(too_many(verdict, *retry, styles, template)),
+        Ruling::Refuse { .. } => Some(too_many(verdict, styles, template)),
     }
 }
 
@@ -71,7 +71,6 @@ fn store_down<R>() -> Response<AnswerBody<R>> {
 
 fn too_many<R>(
     verdict: &Verdict,
-    retry: Retry,
     styles: &[HeaderStyle],
     template: &ProblemTemplate,
 ) -> Response<AnswerBody<R>> {
@@ -94,7 +93,7 @@ fn too_many<R>(
             )
         }
         ProblemTemplate::Problem { type_uri, title, detail, members } => {
-            let usual = usual_detail(&values, retry);
+            let usual = usual_detail(&values);
             let mut body = problem(
                 type_uri.as_deref().unwrap_or(QUOTA_EXCEEDED),
                 &title.as_ref().map_or_else(|| "Quota Exceeded".to_owned(), |title| title.render(&values)),
@@ -115,13 +114,21 @@ fn too_many<R>(
 }
 
 /// Returns what a refusal says when the policy file does not.
-fn usual_detail(values: &TemplateValues<'_>, retry: Retry) -> String {
-    let when = match (values.retry_after, retry) {
-        (Some(1), _) => "Try again in a second.".to_owned(),
-        (Some(secs), _) => format!("Try again in {secs} seconds."),
-        (None, _) => String::new(),
-    };
+fn usual_detail(values: &TemplateValues<'_>) -> String {
+    let when = values.retry_after.map_or_else(String::new, |secs| format!("Try again in {}.", wait(secs)));
     [values.says, &when].iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(" ")
+}
+
+/// Says a wait to people: in seconds up to two minutes, then in minutes, hours or days, rounded up. `Retry-After` is exact.
+fn wait(secs: u64) -> String {
+    let (count, unit) = match secs {
+        1 => return "a second".to_owned(),
+        0 | 2..=120 => (secs, "seconds"),
+        121..=7_200 => (secs.div_ceil(60), "minutes"),
+        7_201..=345_600 => (secs.div_ceil(3_600), "hours"),
+        _ => (secs.div_ceil(86_400), "days"),
+    };
+    format!("{count} {unit}")
 }
 
 /// Adds the members a client may see: which policies, which limit, its words, the wait.
@@ -167,4 +174,26 @@ fn own<B: From<Bytes>>(status: StatusCode, content_type: &str, body: String) -> 
     // A refusal is about this moment; a 429 must not be stored in any case (RFC 6585, section 4).
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wait;
+
+    /// Guards against waits that nobody can grasp, and against those that end too early.
+    #[test]
+    fn a_wait_is_said_in_a_unit_that_people_grasp_and_rounded_up() {
+        for (secs, words) in [
+            (1, "a second"),
+            (120, "120 seconds"),
+            (121, "3 minutes"),
+            (7_200, "120 minutes"),
+            (7_201, "3 hours"),
+            (76_267, "22 hours"),
+            (345_600, "96 hours"),
+            (345_601, "5 days"),
+        ] {
+            assert_eq!(wait(secs), words, "{secs}");
+        }
+    }
 }

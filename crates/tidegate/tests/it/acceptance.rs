@@ -63,12 +63,12 @@ rules:
     assert_eq!(refused, vec![Retry::After(Span::from_millis(200)); 9]);
     let verdict = limiter.check_at(&report.as_seen(), after_ms(0)).await;
     assert!(
-        verdict.explain().starts_with("refused by report/even: 0 of 11 left, again in 200 ms"),
+        verdict.explain().starts_with("refused by report/even: 0 of 11 left, again in 200ms"),
         "{verdict}"
     );
     let impatient =
         CheckOptions { at: Some(after_ms(1_000)), max_delay: Span::ZERO, ..CheckOptions::default() };
     let verdict = limiter.check_with(&report.as_seen(), None, impatient).await;
-    let why = "it would have to wait longer than its caller can, 5 of 11 places are left, again in 1.200 s";
+    let why = "it would have to wait longer than its caller can, 5 of 11 places are left, again in 1.200s";
     assert!(verdict.explain().contains(why), "{verdict}");
 }

@@ -4,7 +4,7 @@ use http::StatusCode;
 use serde_json::{Map, Value, json};
 use tidegate::policy_file::HeaderStyle;
 use tidegate::why::{KeyWhy, LimitWhy, Looked, RuleWhy, Why};
-use tidegate::{LimitDecision, Retry, Span};
+use tidegate::{LimitDecision, Retry, Span, readable};
 
 use super::request::Asked;
 use crate::cmd::test::status;
@@ -101,15 +101,6 @@ fn answer(of: &LimitDecision) -> String {
         span => format!(", whole again in {}", readable(span)),
     };
     format!("{answer}{shadow}; {} of {} left{whole}", decision.remaining, decision.limit)
-}
-
-/// Writes a span as policy files do where it is whole in milliseconds, else rounded up to them.
-fn readable(span: Span) -> String {
-    let millis = span.as_micros().div_ceil(1_000);
-    match (millis / 1_000, millis % 1_000) {
-        (secs, rest) if secs > 0 && rest > 0 => format!("{secs}.{rest:03}s"),
-        _ => Span::from_millis(millis).to_string(),
-    }
 }
 
 /// Says what was read for a part of a key, and where.
