@@ -11,6 +11,7 @@ use crate::key::{Key, digest, written_digest};
 use crate::plan::{Override, Plans};
 use crate::policy::Mode;
 use crate::rule::OnMissingKey;
+use crate::secret::Identities;
 use crate::values::Values;
 
 /// One algorithm with its numbers on one key, in numbers and in words.
@@ -71,8 +72,8 @@ pub enum Whose<'a> {
 }
 
 impl<'a> Whose<'a> {
-    /// Returns what may be shown of them outside the process: a plan's name, or `sha256:` and the digest of a key's
-    /// value as the file writes it.
+    /// Returns what may be shown of them to whoever may read the file: a plan's name, or `sha256:` and the digest of a
+    /// key's value as the file writes it.
     pub fn shown(self) -> Option<Cow<'a, str>> {
         match self {
             Self::Everybody => None,
@@ -86,6 +87,21 @@ impl<'a> Whose<'a> {
                 }
                 Some(Cow::Owned(shown))
             }
+        }
+    }
+
+    /// Returns the name by which they are known outside the process: a plan's, a digest that the file itself writes, or
+    /// the name that the key has as one of the limit's.
+    pub fn name_outside(self, limit: &Limit, identities: Option<&Identities>) -> Option<Cow<'a, str>> {
+        match (self, identities) {
+            (Self::Everybody, _) => None,
+            (Self::Plan(name), _) => Some(Cow::Borrowed(name)),
+            (Self::Key(value), _) if written_digest(value).is_some() => Some(Cow::Borrowed(value)),
+            (Self::Key(value), Some(identities)) => {
+                let key = limit.key.written(value).unwrap_or_default();
+                Some(Cow::Owned(identities.identity(limit.storage_name(), &key)))
+            }
+            (Self::Key(_), None) => Some(Cow::Borrowed("a key")),
         }
     }
 }

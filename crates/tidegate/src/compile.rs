@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
 use tidegate_policy as file;
-use tidegate_policy::{Matched, Policy};
+use tidegate_policy::{Identities, Matched, Policy};
 use tidegate_store::Store;
 
 use crate::clock::Dates;
@@ -48,10 +48,11 @@ pub(crate) fn compiled(
 ) -> Result<Inner, BuildError> {
     let mut rules = Vec::new();
     let mut limits = Vec::new();
+    let identities = || policy.identities.as_ref().or_else(|| lasting.own_identities.get());
     for rule in policy.rules.iter().chain(&policy.fallback) {
         let tally = lasting.observer.rule(&rule.name);
         rules.push(CompiledRule { first: limits.len(), matched_before: tally.matches(), tally });
-        limits.extend(rule.limits.iter().map(|limit| built(rule, limit)));
+        limits.extend(rule.limits.iter().map(|limit| built(rule, limit, identities)));
     }
     let dates = Dates::of(&policy, &store);
     let mut inner = Inner::new(store, Arc::clone(&lasting), limits)?;
@@ -109,7 +110,11 @@ impl Compiled {
 }
 
 /// Builds the limiter's limit of a policy's, under each of its terms, with the name its counts are kept under.
-fn built(rule: &file::Rule, limit: &file::Limit) -> Built {
+fn built<'i>(
+    rule: &file::Rule,
+    limit: &file::Limit,
+    identities: impl Fn() -> Option<&'i Identities>,
+) -> Built {
     let disclosure = match rule.client_sees {
         file::ClientSees::All => Disclosure::All,
         file::ClientSees::RetryAfter => Disclosure::RetryAfter,
@@ -134,7 +139,8 @@ fn built(rule: &file::Rule, limit: &file::Limit) -> Built {
             file::Whose::Plan(plan) => (built.with_plan(plan), Some(Arc::from(plan))),
             // A key's value is nothing to count under, nor to show: it is no name of the policy's own.
             file::Whose::Key(_) => {
-                (built.with_plan(whose.shown().unwrap_or_default()), Some(Arc::from(OVERRIDDEN)))
+                let name = whose.name_outside(limit, identities()).unwrap_or_default();
+                (built.with_plan(name), Some(Arc::from(OVERRIDDEN)))
             }
         }
     });

@@ -14,7 +14,7 @@ pub(crate) struct OwnIdentities(OnceLock<Option<Identities>>);
 
 impl OwnIdentities {
     /// Returns them; `None` when the system gives no randomness, so that keys have no names.
-    fn get(&self) -> Option<&Identities> {
+    pub(crate) fn get(&self) -> Option<&Identities> {
         self.0.get_or_init(draw).as_ref()
     }
 }

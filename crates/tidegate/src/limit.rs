@@ -132,8 +132,8 @@ impl Limit {
         &self.parts.counts
     }
 
-    /// Returns whose terms these are, when others have others: a plan's name, or of a policy's override `sha256:` and the
-    /// digest of the key's value.
+    /// Returns whose terms these are, when others have others: a plan's name, or of a policy's override the name of the key
+    /// outside the process, or the digest that the policy writes.
     pub fn plan(&self) -> Option<&str> {
         self.parts.plan.as_deref()
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{DerivedKind, Key, Origin, Part, SourceKind};
+use super::{DerivedKind, Key, Origin, Part, SourceKind, push_choice};
 use crate::request::{Ambiguous, Facts};
 
 /// A part of a key as it was read from a request.
@@ -25,6 +25,15 @@ impl Key {
         self.parts.iter().map(|part| part.show(facts)).collect()
     }
 
+    /// Returns the bytes of a key of one part for a value that the file writes; of a `first_of`, as the first of its
+    /// alternatives that the value fits. `None` when it is no value of the key.
+    pub(crate) fn written(&self, value: &str) -> Option<Vec<u8>> {
+        let [part] = self.parts.as_slice() else { return None };
+        let mut out = Vec::new();
+        part.push_written(value, &mut out)?;
+        Some(out)
+    }
+
     /// Returns whether the key counts everyone together, so that it has no value.
     pub fn is_global(&self) -> bool {
         self.parts.iter().all(|part| part.from == Origin::Global)
@@ -32,6 +41,24 @@ impl Key {
 }
 
 impl Part {
+    fn push_written(&self, value: &str, out: &mut Vec<u8>) -> Option<()> {
+        match &self.from {
+            Origin::Global => return None,
+            Origin::One(source) => source.written(value).ok()?.push(out),
+            Origin::Derived(derived) => derived.written(value).ok()?.push(out),
+            Origin::FirstOf(parts) => {
+                let address = self.reads_as_address(value);
+                let fits = |part: &&Self| !address || part.reads_as_address(value);
+                return parts.iter().enumerate().filter(|(_, part)| fits(part)).find_map(|(index, part)| {
+                    out.clear();
+                    push_choice(out, index);
+                    part.push_written(value, out)
+                });
+            }
+        }
+        Some(())
+    }
+
     fn show(&self, facts: &Facts<'_>) -> Result<KeyPart<'_>, Ambiguous> {
         let choice = self.find(facts)?.and_then(|found| found.choice);
         let source = match (&self.from, choice) {

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use http::header::CACHE_CONTROL;
 use serde::Serialize;
 use tidegate::policy_file::{
-    self as file, ClientSees, Except, Matcher, Mode, OnMissingKey, OnStoreFailure, Pattern,
+    self as file, ClientSees, Except, Identities, Matcher, Mode, OnMissingKey, OnStoreFailure, Pattern,
 };
 use utoipa::ToSchema;
 
@@ -145,18 +145,19 @@ enum SeesName {
     responses((status = 200, description = "The policy in force.", body = PolicyView<'_>))
 )]
 pub(super) async fn policy(State(api): State<Api>) -> Response {
-    let policy = api.limiter.policy();
-    let view = PolicyView::of(policy.as_deref());
+    let in_force = api.limiter.snapshot();
+    let view = PolicyView::of(in_force.policy(), in_force.identities());
     ([(CACHE_CONTROL, "no-store")], Json(view)).into_response()
 }
 
 impl<'a> PolicyView<'a> {
-    fn of(policy: Option<&'a file::Policy>) -> Self {
+    fn of(policy: Option<&'a file::Policy>, identities: Option<&Identities>) -> Self {
+        let view = |rule| RuleView::of(rule, identities);
         Self {
             mode: policy.map_or(ModeName::Enforce, |policy| ModeName::of(policy.mode)),
             instances: policy.map_or(1, |policy| policy.instances),
-            rules: policy.into_iter().flat_map(|policy| &policy.rules).map(RuleView::of).collect(),
-            fallback: policy.and_then(|policy| policy.fallback.as_ref()).map(RuleView::of),
+            rules: policy.into_iter().flat_map(|policy| &policy.rules).map(view).collect(),
+            fallback: policy.and_then(|policy| policy.fallback.as_ref()).map(view),
         }
     }
 }
@@ -181,7 +182,7 @@ impl MissingName {
 }
 
 impl<'a> RuleView<'a> {
-    fn of(rule: &'a file::Rule) -> Self {
+    fn of(rule: &'a file::Rule, identities: Option<&Identities>) -> Self {
         Self {
             name: &rule.name,
             class: rule.class.name(),
@@ -204,7 +205,7 @@ impl<'a> RuleView<'a> {
                 .refuse
                 .as_ref()
                 .map(|refuse| RefuseView { status: refuse.status.as_u16(), because: &refuse.because }),
-            limits: rule.limits.iter().map(LimitView::of).collect(),
+            limits: rule.limits.iter().map(|limit| LimitView::of(limit, identities)).collect(),
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Limits as the API shows them: terms, costs, what counts. Values of keys are shown by their digests only.
+//! Limits as the API shows them: terms, costs, what counts. Values of keys are shown by their names outside only.
 
 use serde::Serialize;
-use tidegate::policy_file::{self as file, Cost, Count, Whose};
+use tidegate::policy_file::{self as file, Cost, Count, Identities, Whose};
 use utoipa::ToSchema;
 
 use super::quota::QuotaView;
@@ -68,8 +68,8 @@ struct PlanView<'a> {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Override)]
 struct OverrideView<'a> {
-    /// The SHA-256 digest of the key's value.
-    #[schema(pattern = "^sha256:[0-9a-fA-F]{64}$")]
+    /// The key's name outside the process, as `/v1/why` tells it, or the digest of its value that the policy writes.
+    #[schema(pattern = "^(hmac:[0-9a-f]{32}|sha256:[0-9a-fA-F]{64}|a key)$")]
     value: String,
     /// The instant from which it no longer holds, in seconds since the Unix epoch; null for none.
     #[schema(required)]
@@ -162,7 +162,7 @@ struct FieldView<'a> {
 }
 
 impl<'a> LimitView<'a> {
-    pub(super) fn of(limit: &'a file::Limit) -> Self {
+    pub(super) fn of(limit: &'a file::Limit, identities: Option<&Identities>) -> Self {
         Self {
             name: &limit.name,
             was: limit.was.iter().map(String::as_str).collect(),
@@ -171,7 +171,7 @@ impl<'a> LimitView<'a> {
             key: limit.key.names().collect(),
             quota: QuotaView::of(&limit.terms.quota),
             plans: limit.plans.as_ref().map(PlansView::of),
-            overrides: limit.overrides.iter().map(OverrideView::of).collect(),
+            overrides: limit.overrides.iter().map(|one| OverrideView::of(one, limit, identities)).collect(),
             cost: CostView::of(&limit.cost),
             count: CountView::of(&limit.count),
             unit: limit.unit.as_deref(),
@@ -198,9 +198,9 @@ impl<'a> PlansView<'a> {
 }
 
 impl<'a> OverrideView<'a> {
-    fn of(one: &'a file::Override) -> Self {
+    fn of(one: &'a file::Override, limit: &file::Limit, identities: Option<&Identities>) -> Self {
         Self {
-            value: Whose::Key(&one.value).shown().unwrap_or_default().into_owned(),
+            value: Whose::Key(&one.value).name_outside(limit, identities).unwrap_or_default().into_owned(),
             until_epoch_seconds: one.until.map(|until| until.as_micros() / 1_000_000),
             because: &one.because,
             says: &one.terms.says,

@@ -174,7 +174,10 @@ async fn costs_plans_overrides_counts_and_refusals_are_told_and_no_key_is() {
     });
     assert_eq!((&plans["list"][1]["name"], &plans["list"][1]["quota"]), (&json!("premium"), &month));
     let over = &pace["overrides"][0];
-    assert_eq!(over["value"], "sha256:319afb56e0bd9f2756fe2a551a4b53458620c15949d13ab9c574c7736eafad10");
+    let keys = json!({ "api_key": "tide-key-of-contract-81", "tier": "gold" });
+    let why = api.post("/v1/why", json!({ "path": "/pay", "keys": keys }).to_string()).await.json();
+    assert_eq!(over["value"], why["rules"][0]["limits"][1]["identity"], "one name for one key: {why}");
+    assert_eq!(over["value"], why["verdict"]["decisions"][1]["plan"]);
     assert_eq!(
         (&over["because"], &over["until_epoch_seconds"]),
         (&json!("contract 81"), &json!(1_806_537_600)),
@@ -219,13 +222,15 @@ async fn ready_made_keys_tell_costs_and_plans_too() {
             verdict["decisions"][0]["remaining"].clone(),
         ));
     }
-    let digest = "sha256:319afb56e0bd9f2756fe2a551a4b53458620c15949d13ab9c574c7736eafad10";
+    let policy = api.get("/v1/policy").await.json();
+    let name = &policy["rules"][0]["limits"][1]["overrides"][0]["value"];
+    assert!(name.as_str().unwrap().starts_with("hmac:"), "{name}");
     assert_eq!(
         plans,
         [
             (json!("premium"), json!(1_000), json!(49_960)),
             (json!("free"), json!(10), json!(49_935)),
-            (json!(digest), json!(90), json!(49_910)),
+            (name.clone(), json!(90), json!(49_910)),
         ]
     );
     let document = api.get("/openapi.json").await.json();
