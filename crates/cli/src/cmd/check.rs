@@ -1,6 +1,7 @@
 //! `tidegate check`: everything that is wrong with policy files, or what they say when nothing is.
 
 use tidegate::files::Loaded;
+use tidegate::{Quota, Span};
 use tidegate_policy::{Cost, Count, Limit, Mode, Policy, Refuse, Terms, Whose};
 
 use crate::args::CheckArgs;
@@ -66,6 +67,31 @@ fn describe(name: Option<&str>, policy: &Policy, out: &mut Output) {
     out.line("");
     for line in table.lines() {
         out.line(&format!("  {line}"));
+    }
+    lockouts(policy, out);
+}
+
+/// Writes of each lockout what its numbers do not say: who stays just under it is never locked, and whoever knows a key
+/// can keep its owner out.
+fn lockouts(policy: &Policy, out: &mut Output) {
+    let limits = policy.rules.iter().chain(&policy.fallback).flat_map(|rule| &rule.limits);
+    let terms = limits.flat_map(|limit| limit.variants().map(move |(whose, terms)| (limit, whose, terms)));
+    for (limit, whose, terms) in terms {
+        let Quota::Lockout(lockout) = &terms.quota else { continue };
+        let within = lockout.within();
+        let day = Span::from_secs(86_400);
+        // A span of a day that ends just before the next one begins.
+        let closed = Span::from_micros(day.as_micros().saturating_sub(1));
+        let spell = terms.quota.most_in_half_open(within);
+        let careful = lockout.most_without_locking_in_closed(closed);
+        let denied = terms.quota.requests_to_deny(closed).map_or_else(String::new, |requests| {
+            format!("; {requests} requests a day keep a key locked, by whoever knows it")
+        });
+        out.line("");
+        out.line(&format!(
+            "  {}: at most {spell} in any {within}; who stays just under it gets up to {careful} a day and is never locked{denied}",
+            called(limit, whose)
+        ));
     }
 }
 

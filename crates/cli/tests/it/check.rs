@@ -151,3 +151,16 @@ fn output_that_cannot_be_written_is_a_failure() {
     assert!(text(&output.stderr).starts_with("error: cannot write to standard output: "), "{output:?}");
     assert_eq!(output.status.code(), Some(1));
 }
+
+/// Guards a lockout against passing for the ten attempts in half an hour that its numbers say.
+#[test]
+fn a_lockout_is_told_with_what_passes_just_under_it_and_what_a_denial_costs() {
+    let output = run(["check", "../../../../../examples/login-pci.yaml"]);
+    let last = text(&output.stdout).lines().last().unwrap();
+    assert_eq!(
+        last,
+        "  login/lock: at most 18 in any 30m; who stays just under it gets up to 440 a day and is never locked; \
+         480 requests a day keep a key locked, by whoever knows it"
+    );
+    assert!(!text(&run(["check", "clean.yaml"]).stdout).contains("never locked"), "there is no lockout");
+}
