@@ -111,6 +111,7 @@ impl fmt::Display for SourceKind {
         match self {
             Self::ClientIp { ipv4, ipv6 } => write!(f, "client address, /{ipv4} and /{ipv6}"),
             Self::Header(name) => write!(f, "header {name}"),
+            Self::TrustedHeader(name) => write!(f, "header {name}, of a trusted proxy"),
             Self::Query(name) => write!(f, "query parameter {name}"),
             Self::Path(name) => write!(f, "path parameter {name}"),
             Self::Json(pointer) => write!(f, "JSON body {pointer}"),

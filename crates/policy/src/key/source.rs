@@ -27,6 +27,8 @@ pub(crate) enum SourceKind {
     ClientIp { ipv4: u8, ipv6: u8 },
     /// A header field.
     Header(HeaderName),
+    /// A header field that only a trusted peer can send; from anybody else it is missing.
+    TrustedHeader(HeaderName),
     /// A parameter of the query.
     Query(String),
     /// A parameter of the path.
@@ -101,7 +103,11 @@ impl Source {
     fn find<'a>(&self, facts: &Facts<'a>) -> Result<Option<Cow<'a, str>>, Unread> {
         let request = facts.request();
         match &self.kind {
-            SourceKind::Header(name) => header(name, request.headers),
+            // What a stranger sends is not looked at, so that it cannot be ambiguous either.
+            SourceKind::TrustedHeader(_) if !facts.client().is_some_and(|client| client.peer_trusted) => {
+                Ok(None)
+            }
+            SourceKind::Header(name) | SourceKind::TrustedHeader(name) => header(name, request.headers),
             SourceKind::Query(name) => pairs::query(name, request.query.unwrap_or_default()),
             SourceKind::Path(name) => facts.param(name).map(param).transpose(),
             SourceKind::Json(pointer) => match body::json(request)? {

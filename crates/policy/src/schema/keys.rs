@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::shape::{Member, integer, member, name, need, object, one_or_more, text};
+use super::shape::{Member, integer, member, name, need, object, one_of_words, one_or_more, text};
 
 /// Returns the shape of a key as `keys` declares it: one source, or the first of several keys that is there.
 pub(super) fn key() -> Value {
@@ -37,9 +37,12 @@ fn source() -> Value {
     let mut members = sources;
     members.push(member("normalize", "Spellings that are brought together.", one_or_more(&step())));
     members.push(called());
+    let from = one_of_words(&["trusted_proxies"]);
+    members.push(member("from", "Who is believed: a header field of anybody else is missing.", from));
     let mut schema = object(members);
     if let Value::Object(object) = &mut schema {
         object.insert("oneOf".to_owned(), Value::Array(names));
+        object.insert("dependentRequired".to_owned(), json!({ "from": ["header"] }));
     }
     schema
 }

@@ -6,7 +6,7 @@ mod steps;
 use http::HeaderName;
 use smallvec::SmallVec;
 
-use super::entries;
+use super::{entries, proxies};
 use crate::Reading;
 use crate::file::{Entry, Fields, Node, Report, Value, list, nearest, one_or_more};
 use crate::key::{Derived, DerivedKind, Key, Normalizer, Origin, Part, Pointer, Source, SourceKind};
@@ -204,6 +204,11 @@ impl<'a> Table<'a> {
                 entry.place,
                 format!("a key has one source, and {second} is a second one"),
                 "use first_of, or a list",
+        let from = fields.entry("from");
+        if name.is_some() {
+            // Known, so that a slip in its name is seen.
+            fields.entry("first_of");
+        }
             );
         }
         if found.is_empty() {
@@ -228,6 +233,7 @@ impl<'a> Table<'a> {
         } else {
             let kind = match source {
                 "jwt" => SourceKind::Claim(self.tokens.claim(node, report)?),
+        let is_trusted = from.is_some_and(|from| proxies::trusts(from, &found, report));
                 _ => kind(source, node, report)?,
             };
             Origin::One(Source { kind, normalize })
@@ -242,6 +248,10 @@ impl<'a> Table<'a> {
         let claim = self.tokens.claim(node, report)?;
         let name = format!("jwt {}", claim.name);
         let source = Source { kind: SourceKind::Claim(claim), normalize: Vec::new() };
+            let kind = match kind {
+                SourceKind::Header(name) if is_trusted => SourceKind::TrustedHeader(name),
+                kind => kind,
+            };
         Some(Part { name, called: Vec::new(), from: Origin::One(source) })
     }
 

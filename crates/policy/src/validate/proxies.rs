@@ -1,4 +1,4 @@
-//! Header fields that are taken from trusted proxies only: costs and plans.
+//! Header fields that are taken from trusted proxies only: of costs, plans and keys.
 
 use http::HeaderName;
 
@@ -18,20 +18,36 @@ pub(super) fn header(fields: &mut Fields<'_>, what: &str, report: &mut Report) -
             let remedy = format!("write `from: {TRUSTED}`: it is then taken from them, and from nobody else");
             fields.lack(&["from"], message, remedy);
         }
-        Some(from) => {
-            if from.scalar() != Some(TRUSTED) {
-                let message = match from.scalar() {
-                    Some(given) => format!("from \"{given}\" is not known"),
-                    None => format!("from has to be a word, and this is {}", from.kind()),
-                };
-                report.add(from.place, message, format!("write `from: {TRUSTED}`: nobody else is believed"));
-                return None;
-            }
-        }
+        Some(from) if !is_trusted(from, report) => return None,
+        Some(_) => {}
     }
     let name = name?;
     let from = Origin::One(Source { kind: SourceKind::Header(name.clone()), normalize: Vec::new() });
     Some(Part { name: format!("header {name}"), called: Vec::new(), from })
+}
+
+/// Reads `from` of a key: whether its source is taken from trusted proxies only, which only a header field can be.
+pub(super) fn trusts(from: &Entry, found: &[(&str, &Entry)], report: &mut Report) -> bool {
+    let [(source, _)] = found else { return false };
+    if *source == "header" {
+        return is_trusted(&from.value, report);
+    }
+    let message = format!("`from` has no meaning beside `{source}`");
+    report.add(from.place, message, "remove it: it says who is believed of a `header`");
+    false
+}
+
+/// Returns whether a `from` names those who are believed; anything else is reported.
+fn is_trusted(from: &Node, report: &mut Report) -> bool {
+    if from.scalar() == Some(TRUSTED) {
+        return true;
+    }
+    let message = match from.scalar() {
+        Some(given) => format!("from \"{given}\" is not known"),
+        None => format!("from has to be a word, and this is {}", from.kind()),
+    };
+    report.add(from.place, message, format!("write `from: {TRUSTED}`: nobody else is believed"));
+    false
 }
 
 /// Refuses members that mean nothing beside the one source that is there; of two, that is what there is to say.

@@ -10,3 +10,4 @@ mod docs;
 mod properties;
 mod refused;
 mod terms;
+mod trust;
