@@ -32,7 +32,7 @@ impl Identities {
         let secret = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         let secret = secret.strip_suffix(b"\r").unwrap_or(secret);
         if secret.len() < LEAST_BYTES {
-            return Err(format!("holds a secret of {} bytes, and it takes {LEAST_BYTES}", secret.len()));
+            return Err(format!("holds a secret of {} bytes, and the least is {LEAST_BYTES}", secret.len()));
         }
         Ok(Self { key: hmac::Key::new(hmac::HMAC_SHA256, secret) })
     }

@@ -1,6 +1,7 @@
 //! Reading a mapping member by member, so that what is left over is what nobody knows.
 
 use super::hints::{Hint, hint, sentence};
+use super::sentences::{items, mapping};
 use super::{Entry, Node, Report, Value, nearest};
 use crate::problem::Place;
 
@@ -19,6 +20,8 @@ struct Lack {
     keys: Vec<&'static str>,
     message: String,
     remedy: String,
+    /// Whether a member that nobody knows was meant for one of them.
+    takes_unknown: bool,
 }
 
 impl<'n> Fields<'n> {
@@ -27,7 +30,7 @@ impl<'n> Fields<'n> {
         let what = what.into();
         let Value::Map(entries) = &node.value else {
             let message = format!("{what} has to be a mapping, and this is {}", node.kind());
-            report.add(node.place, message, "write members, `name: value`");
+            report.add(node.place, message, mapping(&what));
             return None;
         };
         Some(Self { what, place: node.place, entries, known: Vec::new(), lacks: Vec::new() })
@@ -117,52 +120,82 @@ impl<'n> Fields<'n> {
         message: impl Into<String>,
         remedy: impl Into<String>,
     ) {
-        self.lacks.push(Lack { keys: keys.to_vec(), message: message.into(), remedy: remedy.into() });
+        let (message, remedy) = (message.into(), remedy.into());
+        self.lacks.push(Lack { keys: keys.to_vec(), message, remedy, takes_unknown: false });
     }
 
-    /// Returns what to do about a member that nobody knows, and the one that was meant by it.
-    fn remedy(&self, entry: &Entry) -> (String, Option<&'static str>) {
+    /// Notes that none of some members is there, of which one is what the mapping is about: a member that nobody knows
+    /// was meant for it, and is then the one thing to say.
+    pub(crate) fn lack_source(
+        &mut self,
+        keys: &[&'static str],
+        message: impl Into<String>,
+        remedy: impl Into<String>,
+    ) {
+        self.lack(keys, message, remedy);
+        if let Some(lack) = self.lacks.last_mut() {
+            lack.takes_unknown = true;
+        }
+    }
+
+    /// Returns what to do about a member that nobody knows, and the members that were meant by it; nothing when nobody
+    /// knows that either.
+    fn remedy(&self, entry: &Entry) -> Option<(String, Vec<&'static str>)> {
         let key = entry.key.as_str();
-        if let Some((words, meant)) = sentence(key, &self.known) {
-            return (words.to_owned(), Some(meant));
+        if let Some((words, covers)) = sentence(key, &self.known) {
+            return Some((words.to_owned(), covers.to_vec()));
         }
         if let Some(known) = nearest(key, self.known.iter().copied()) {
-            let known = self.known.iter().copied().find(|member| *member == known);
-            return (format!("did you mean \"{}\"?", known.unwrap_or_default()), known);
+            let meant = self.known.iter().copied().find(|member| *member == known);
+            return Some((format!("did you mean \"{known}\"?"), meant.into_iter().collect()));
         }
         // A comma ends a text inside braces, and what follows looks like a key without a value.
         if key.contains(' ') && entry.value.kind() == "nothing" {
-            return ("if it belongs to the text before it, put that text in double quotes".to_owned(), None);
+            let remedy = "if it belongs to the text before it, put that text in double quotes";
+            return Some((remedy.to_owned(), Vec::new()));
         }
-        match hint(key, &self.known) {
-            Some(Hint::Member(member)) => (format!("did you mean \"{member}\"?"), Some(member)),
-            Some(Hint::SecretFile(member)) => {
-                (format!("secrets come from files: write `{member}: …`"), Some(member))
+        Some(match hint(key, &self.known)? {
+            Hint::Member(member) => (format!("did you mean \"{member}\"?"), vec![member]),
+            Hint::SecretFile(member) => {
+                (format!("secrets come from files: write `{member}: …`"), vec![member])
             }
-            Some(Hint::Words(words)) => (words.to_owned(), None),
-            None => (format!("it knows {}", self.known.join(", ")), None),
-        }
+            Hint::Words(words, covers) => (words.to_owned(), covers.to_vec()),
+        })
     }
 
     /// Ends the reading: reports every member that was not asked for, and what is lacking. `later` are words of the
     /// language that this version does not know yet.
-    pub(crate) fn finish(self, later: &[&str], report: &mut Report) {
-        let mut slips = Vec::new();
-        for entry in self.entries.iter().filter(|entry| !self.known.contains(&entry.key.as_str())) {
+    pub(crate) fn finish(mut self, later: &[&str], report: &mut Report) {
+        let mut meant = Vec::new();
+        let mut takers: Vec<Lack> = Vec::new();
+        let is_known = |entry: &&Entry| self.known.contains(&entry.key.as_str());
+        for entry in self.entries.iter().filter(|entry| !is_known(entry)) {
             let key = entry.key.as_str();
+            // What a merge key or a variable would bring may be all that is lacking; they are told of elsewhere.
+            if key == "<<" || key.contains("${") {
+                self.lacks.clear();
+            }
             if key == "<<" {
                 continue;
+            }
+            let told = if later.contains(&key) { None } else { self.remedy(entry) };
+            if told.is_none() {
+                takers.extend(self.lacks.extract_if(.., |lack| lack.takes_unknown));
             }
             if later.contains(&key) {
                 let message = format!("`{key}` in {} is not yet supported", self.what);
                 report.add(entry.place, message, "leave it out in this version");
                 continue;
             }
-            let (remedy, meant) = self.remedy(entry);
-            slips.extend(meant);
+            let remedy = told.map(|(remedy, members)| {
+                meant.extend(members);
+                remedy
+            });
+            let remedy = remedy.or_else(|| takers.first().map(|lack| lack.remedy.clone()));
+            let remedy = remedy.unwrap_or_else(|| format!("it knows {}", self.known.join(", ")));
             report.add(entry.place, format!("unknown key \"{key}\" in {}", self.what), remedy);
         }
-        for lack in self.lacks.into_iter().filter(|lack| !lack.keys.iter().any(|key| slips.contains(key))) {
+        for lack in self.lacks.into_iter().filter(|lack| !lack.keys.iter().any(|key| meant.contains(key))) {
             report.add(self.place, lack.message, lack.remedy);
         }
     }
@@ -172,7 +205,7 @@ impl<'n> Fields<'n> {
 pub(crate) fn list<'n>(node: &'n Node, what: &str, report: &mut Report) -> Option<&'n [Node]> {
     let Value::List(items) = &node.value else {
         let message = format!("{what} has to be a list, and this is {}", node.kind());
-        report.add(node.place, message, "write `[…]`, or one item a line behind `-`");
+        report.add(node.place, message, items(what));
         return None;
     };
     Some(items)

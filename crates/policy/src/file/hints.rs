@@ -1,8 +1,10 @@
 //! What was meant by a member that nobody knows: a word of another product, or a word of the language elsewhere.
 
+use super::sentences::{PLACES, SENTENCES};
+
 /// Words of other products and of everyday speech, and the members they may stand for here: the first that the mapping
 /// knows is meant. Case, hyphens and underscores do not count.
-const SYNONYMS: [(&[&str], &[&str]); 36] = [
+const SYNONYMS: [(&[&str], &[&str]); 43] = [
     (
         &[
             "limit",
@@ -39,6 +41,13 @@ const SYNONYMS: [(&[&str], &[&str]); 36] = [
     (&["reason", "why"], &["because"]),
     (&["expires", "expires_at", "expiry", "end", "valid_until"], &["until"]),
     (&["key"], &["by"]),
+    (&["private_key", "key_file"], &["key"]),
+    (&["timeout", "read_timeout", "proxy_read_timeout", "response_timeout"], &["upstream_timeout"]),
+    (&["keepalive_timeout", "keep_alive"], &["idle_timeout"]),
+    (&["shutdown_timeout", "grace_period"], &["drain_timeout"]),
+    (&["alert", "alerts", "alert_threshold", "warn_at"], &["alert_at"]),
+    (&["metrics", "management", "operator"], &["admin"]),
+    (&["healthz", "health_check", "readiness"], &["health"]),
     (&["status_codes", "statuses"], &["status"]),
     (&["on_ok", "after_success"], &["on_success"]),
     (&["table", "map", "mapping", "members"], &["values"]),
@@ -46,9 +55,11 @@ const SYNONYMS: [(&[&str], &[&str]); 36] = [
     (
         &[
             "requests",
+            "limit",
             "max",
             "count",
             "max_requests",
+            "limit_for_period",
             "requests_per_unit",
             "requests_per_second",
             "requests_per_minute",
@@ -73,36 +84,35 @@ const SYNONYMS: [(&[&str], &[&str]); 36] = [
             "time",
             "seconds",
             "window_size",
-            "window_seconds",
-            "window_ms",
+            "limit_refresh_period",
             "ttl",
             "time_window",
             "time_unit",
             "within",
         ],
-        &["window", "refill", "rate"],
+        &["window"],
     ),
-    (&["burst", "bucket_size", "size", "max_burst", "burst_size", "max_tokens"], &["capacity", "queue"]),
     (
-        &["fill_interval", "tokens_per_fill", "refill_rate", "replenish_rate", "average", "rate"],
-        &["refill", "rate"],
+        &["burst", "bucket_size", "size", "max_burst", "burst_size", "burst_capacity", "max_tokens"],
+        &["capacity", "queue"],
     ),
+    (&["refill_rate", "rate"], &["refill", "rate"]),
     (&["leaky", "throttle"], &["leaky_bucket"]),
     (&["fixed", "counter"], &["fixed_window"]),
-    (&["delay", "nodelay", "backlog", "max_queue"], &["queue"]),
+    (&["backlog", "max_queue"], &["queue"]),
     (&["description", "text", "message", "words", "reason", "comment"], &["says", "because", "note"]),
     (&["by", "on", "per", "identifier", "scope", "limit_by", "keyed_by"], &["key"]),
     (&["url", "uri", "route", "endpoint", "prefix", "path_prefix", "location"], &["path"]),
     (&["verb", "verbs", "http_method"], &["method"]),
     (&["domain", "domains", "hostname", "server_name", "authority"], &["host"]),
-    (&["ip", "remote_addr", "source_ip", "address"], &["client_ip", "client", "listen"]),
+    (&["request_header_name", "header_name", "request_header"], &["header"]),
+    (&["ip", "remote_addr", "remote_address", "source_ip", "address"], &["client_ip", "client", "listen"]),
     (&["exclude", "skip", "unless", "whitelist", "allowlist", "exempt"], &["except"]),
     (&["deny", "block", "reject", "forbid"], &["refuse"]),
     (&["id", "title"], &["name"]),
-    (&["dry_run", "enabled", "enforced", "log_only", "action"], &["mode"]),
-    (&["fail_open", "on_error", "failure_mode", "failure_mode_deny"], &["on_store_failure"]),
+    (&["on_error", "failure_mode", "failure_mode_deny"], &["on_store_failure"]),
     (&["backend", "target", "proxy_pass", "origin", "service", "forward_to"], &["upstream"]),
-    (&["port", "bind", "addr", "host"], &["listen"]),
+    (&["bind", "addr", "host"], &["listen"]),
     (&["cert", "crt", "cert_file", "certificate_file"], &["certificate"]),
     (&["code", "status_code", "http_status"], &["status"]),
     (&["version", "api_version"], &["tidegate"]),
@@ -111,106 +121,14 @@ const SYNONYMS: [(&[&str], &[&str]); 36] = [
     (&["policies", "rate_limits", "limiters", "descriptors"], &["limits", "rules"]),
 ];
 
-/// Words that need a sentence, and the member that the sentence is about, which the mapping has to know.
-const SENTENCES: [(&[&str], &str, &str); 7] = [
-    (
-        &["key", "keys", "match", "for"],
-        "until",
-        "write `value: …`: an override is for one value of the limit's key",
-    ),
-    (
-        &["algorithm", "strategy", "type", "policy", "rate_limit"],
-        "sliding_counter",
-        "write the algorithm's name itself: `sliding_counter: { limit: 10, window: 1m }`",
-    ),
-    (
-        &["sliding_window", "rolling_window", "moving_window"],
-        "sliding_log",
-        "write sliding_log, which is exact, or sliding_counter, which takes less memory",
-    ),
-    (
-        &["gcra", "spike_arrest", "tokens", "burst", "rate", "limit_req", "bucket"],
-        "token_bucket",
-        "write `token_bucket: { capacity: 4, refill: 1 per 10s }`",
-    ),
-    (
-        &["concurrency", "max_concurrent", "limit_conn", "connections"],
-        "token_bucket",
-        "what is under way at once is not limited by rules; see `max_connections` of the gateway",
-    ),
-    (
-        &["second", "minute", "hour", "day", "month", "year"],
-        "window",
-        "write `limit: 10, window: 1m`; two windows are two limits",
-    ),
-    (
-        &["path", "paths", "method", "methods", "host", "hosts", "url", "uri", "route", "endpoint"],
-        "match",
-        "it belongs in `match`: `match: { method: POST, path: /otp/verify }`",
-    ),
-];
-
-/// Where members of the language belong.
-const PLACES: [(&[&str], &str); 6] = [
-    (
-        &["class", "match", "except", "limits", "guesses", "on_store_failure", "client_sees", "refuse"],
-        "it belongs in a rule, beside `name`",
-    ),
-    (
-        &[
-            "says",
-            "note",
-            "key",
-            "cost",
-            "plan",
-            "plans",
-            "overrides",
-            "count",
-            "alert_at",
-            "fixed_window",
-            "sliding_log",
-            "sliding_counter",
-            "token_bucket",
-            "leaky_bucket",
-            "lockout",
-        ],
-        "it belongs in a limit, under `limits`",
-    ),
-    (
-        &["limit", "window", "anchor", "capacity", "refill", "queue"],
-        "it belongs in an algorithm, such as `sliding_counter: { limit: 10, window: 1m }`",
-    ),
-    (&["method", "path", "host"], "it belongs in `match`"),
-    (&["upstream", "tls", "proxy_protocol", "max_key_body"], "it belongs in `gateway`"),
-    (
-        &[
-            "gateway",
-            "api",
-            "health",
-            "store",
-            "trusted_proxies",
-            "client_header",
-            "instances",
-            "codes",
-            "keys",
-            "rules",
-            "fallback",
-            "headers",
-            "problem",
-            "include",
-        ],
-        "it belongs to the first level of the file, without indentation",
-    ),
-];
-
 /// What was probably meant.
 pub(super) enum Hint {
     /// A member that the mapping knows.
     Member(&'static str),
     /// A file that holds what is not written into a policy.
     SecretFile(&'static str),
-    /// Something else, in words.
-    Words(&'static str),
+    /// Something else, in words, which speak of some members.
+    Words(&'static str, &'static [&'static str]),
 }
 
 /// Returns what a word was probably meant for, in a mapping that knows some others.
@@ -228,16 +146,19 @@ pub(super) fn hint(word: &str, known: &[&'static str]) -> Option<Hint> {
             return Some(Hint::Member(member));
         }
     }
-    PLACES.iter().find(|(words, _)| among(words)).map(|(_, place)| Hint::Words(place))
+    let place = PLACES.iter().find(|(words, _, _)| among(words));
+    place.map(|(_, place, covers)| Hint::Words(place, covers))
 }
 
-/// Returns a sentence on a word, and the member that the sentence is about.
-pub(super) fn sentence(word: &str, known: &[&'static str]) -> Option<(&'static str, &'static str)> {
+/// Returns a sentence on a word, and the members that it speaks of.
+pub(super) fn sentence(
+    word: &str,
+    known: &[&'static str],
+) -> Option<(&'static str, &'static [&'static str])> {
     let given = squeeze(word);
-    let about = |words: &[&str]| words.iter().any(|word| squeeze(word) == given);
-    let found =
-        SENTENCES.iter().find(|(words, about_member, _)| about(words) && known.contains(about_member));
-    found.map(|(_, member, sentence)| (*sentence, *member))
+    let says = |words: &[&str]| words.iter().any(|word| squeeze(word) == given);
+    let found = SENTENCES.iter().find(|(words, about, _, _)| says(words) && known.contains(about));
+    found.map(|(_, _, sentence, covers)| (*sentence, *covers))
 }
 
 fn squeeze(word: &str) -> String {

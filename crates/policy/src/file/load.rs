@@ -245,6 +245,35 @@ fn lacks_space(line: &str) -> bool {
     })
 }
 
+/// Says what a line is that no YAML was meant by, or that YAML reads otherwise than it looks.
+fn odd_line(line: &str) -> Option<(String, &'static str)> {
+    let said = |message: &str, remedy| Some((message.to_owned(), remedy));
+    let member = line.trim_start().trim_start_matches("- ");
+    if ["<<<<<<<", "=======", ">>>>>>>"].iter().any(|mark| line.starts_with(mark)) {
+        return said(
+            "this is the mark of a merge conflict",
+            "keep one of the two versions, and remove the marks",
+        );
+    }
+    if line.contains('\u{a0}') {
+        return said("this line has a no-break space, which is no space to YAML", "write a plain space");
+    }
+    if line.contains(['“', '”', '„', '‘', '’']) && line.matches(':').count() > 1 {
+        return said("curly quotes are letters to YAML", "write straight ones: \"…\"");
+    }
+    if member.split_once(" = ").is_some_and(|(key, _)| super::is_name(key)) {
+        return said("this line has `=` where YAML has a colon", "write `name: value`");
+    }
+    None
+}
+
+/// Returns where the text of the line above a place begins.
+fn start_of(above: &str, at: Place) -> Place {
+    let indent = above.chars().take_while(|letter| letter.is_whitespace()).count();
+    let column = u32::try_from(indent.saturating_add(1)).unwrap_or(u32::MAX);
+    Place { line: at.line.saturating_sub(1).max(1), column, ..at }
+}
+
 /// Reports a syntax error.
 fn explain(error: &ScanError, text: &str, builder: &Builder, report: &mut Report) {
     // Where the innermost open collection begins.
@@ -254,9 +283,19 @@ fn explain(error: &ScanError, text: &str, builder: &Builder, report: &mut Report
     let found = line.chars().nth(marker.col());
     let tab = line.chars().take_while(|letter| letter.is_whitespace()).any(|letter| letter == '\t');
     let above = marker.line().checked_sub(2).and_then(|index| text.lines().nth(index)).unwrap_or_default();
-    let (message, remedy) = match meaning(error.info(), found, tab, open) {
-        (message, _) if message == COLON && lacks_space(above) => {
-            ("the line above has a colon without a space behind it".to_owned(), "write `name: value`")
+    let odd_above = odd_line(above);
+    let (odd, inner_tab) = (odd_line(line).or_else(|| odd_above.clone()), line.contains(":\t"));
+    let mut at = place(*marker, builder.file);
+    let (message, remedy) = match meaning(error.info(), found, tab || inner_tab, open) {
+        _ if odd.is_some() => {
+            if odd == odd_above {
+                at = start_of(above, at);
+            }
+            odd.unwrap_or_default()
+        }
+        (message, _) if (message == COLON || error.info().contains("simple key")) && lacks_space(above) => {
+            at = start_of(above, at);
+            ("this line has a colon without a space behind it".to_owned(), "write `name: value`")
         }
         (message, remedy) if message == BRACKET => {
             let before = marker.col().checked_sub(1).and_then(|at| line.chars().nth(at));
@@ -265,7 +304,7 @@ fn explain(error: &ScanError, text: &str, builder: &Builder, report: &mut Report
         }
         said => said,
     };
-    report.add(place(*marker, builder.file), message, remedy);
+    report.add(at, message, remedy);
     if builder.file == Place::START.file {
         report.not_yaml();
     }
@@ -276,7 +315,7 @@ fn meaning(info: &str, found: Option<char>, tab: bool, open: Option<Place>) -> (
     const QUOTE: &str = "put the whole text in double quotes";
     let has = |words: &[&str]| words.iter().any(|word| info.contains(word));
     if tab || has(&["tab"]) {
-        return ("a tab where YAML wants spaces".to_owned(), "indent with spaces only");
+        return ("a tab where YAML wants spaces".to_owned(), "write spaces only");
     }
     if has(&["mapping values are not allowed"]) {
         let remedy = "put the whole text in double quotes, or indent this line like its neighbours";
@@ -291,8 +330,12 @@ fn meaning(info: &str, found: Option<char>, tab: bool, open: Option<Place>) -> (
         return ("a text cannot begin with this sign without quotes".to_owned(), QUOTE);
     }
     if has(&["quoted scalar"]) && !has(&["escape", "hexadecimal"]) {
-        let remedy = "close the quote; inside one, write \\\" for a quote";
+        let remedy = "close the quote; within \"…\" write \\\" for a quote, and within '…' write ''";
         return ("a quoted text does not end where it should".to_owned(), remedy);
+    }
+    if has(&["escape"]) {
+        let remedy = "write \\\\ for a backslash, or put the text in single quotes";
+        return ("a backslash in double quotes stands for something else".to_owned(), remedy);
     }
     if has(&["flow"]) && matches!(found, Some('{' | '[')) {
         let remedy = "put the whole text in double quotes, such as \"/users/{id}\"";

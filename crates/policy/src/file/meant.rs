@@ -7,6 +7,31 @@ use tidegate_algorithms::Span;
 /// Words that stand for no limit at all elsewhere.
 const UNLIMITED: [&str; 7] = ["unlimited", "infinite", "infinity", ".inf", "none", "off", "-1"];
 
+/// Words of other products, and the words of the language that they may stand for: the first that is a choice is meant.
+const WORDS: [(&[&str], &[&str]); 10] = [
+    (&["fail_open", "open", "ignore", "pass", "skip", "continue"], &["allow", "skip"]),
+    (&["fail_closed", "closed", "block", "reject", "fail", "error"], &["deny", "refuse"]),
+    (&["deny", "400"], &["refuse"]),
+    (&["allow"], &["skip", "keep"]),
+    (&["anonymous", "together", "global"], &["shared"]),
+    (&["log_only", "log", "dry", "dry_run", "report", "report_only", "monitor", "audit", "off"], &["shadow"]),
+    (&["on", "true", "enabled", "active", "block"], &["enforce"]),
+    (&["midnight", "utc", "calendar_day"], &["calendar"]),
+    (&["lower", "downcase", "casefold"], &["lowercase"]),
+    (&["sha256", "sha-256", "digest"], &["hash"]),
+];
+
+/// Returns the choice that a word stands for.
+pub(super) fn word<'a>(
+    given: &str,
+    mut choices: impl Iterator<Item = &'a str> + Clone,
+) -> Option<&'static str> {
+    let given = given.to_ascii_lowercase();
+    let meant =
+        WORDS.iter().filter(|(words, _)| words.contains(&given.as_str())).flat_map(|(_, meant)| *meant);
+    meant.copied().find(|word| choices.any(|choice| choice == *word))
+}
+
 /// Returns whether a text says that there is no limit.
 pub(super) fn is_unlimited(text: &str) -> bool {
     UNLIMITED.contains(&text.to_ascii_lowercase().as_str())

@@ -9,11 +9,13 @@ mod load;
 mod meant;
 mod near;
 mod scalar;
+mod sentences;
 
 pub(crate) use fields::{Fields, list, one_or_more};
 pub(crate) use load::{load, load_bytes};
 pub(crate) use near::nearest;
 pub(crate) use scalar::{is_name, name_remedy};
+pub(crate) use sentences::items;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -174,7 +176,7 @@ impl Report {
     pub(crate) fn into_problems(mut self) -> Problems {
         for problem in &mut self.list {
             if let Some(names) = self.variables.get(&problem.place) {
-                problem.message = format!("{} (with {names} filled in)", problem.message);
+                problem.message = format!("{} (with {names} filled in as text)", problem.message);
             }
         }
         Problems::new(self.files, self.list, self.not_yaml)

@@ -4,6 +4,9 @@ use tidegate_algorithms::Span;
 
 use super::{Entry, Node, Report, Value, meant, nearest};
 
+/// What a whole number looks like.
+const EXAMPLE: &str = "write digits only, such as 100";
+
 /// What YAML 1.1 readers take for true and false.
 const OLD_BOOLEANS: [&str; 8] = ["y", "yes", "n", "no", "true", "false", "on", "off"];
 
@@ -58,7 +61,11 @@ impl Node {
         };
         let remedy = match nearest(given, names()) {
             Some(word) => format!("did you mean \"{word}\"?"),
-            None => format!("it is one of {}", names().collect::<Vec<_>>().join(", ")),
+            None => match (meant::word(given, names()), words) {
+                (Some(word), _) => format!("did you mean \"{word}\"?"),
+                (None, [(_, only)]) => format!("write {only}"),
+                (None, _) => format!("it is one of {}", names().collect::<Vec<_>>().join(", ")),
+            },
         };
         report.add(self.place, message, remedy);
         None
@@ -79,6 +86,11 @@ impl Node {
 
     /// Reads a whole number without sign.
     pub(crate) fn integer(&self, what: &str, report: &mut Report) -> Option<u64> {
+        self.digits(what, EXAMPLE, report)
+    }
+
+    /// Reads a whole number, such as the example says.
+    fn digits(&self, what: &str, example: &str, report: &mut Report) -> Option<u64> {
         let given = self.scalar().unwrap_or_default();
         match integer(given) {
             Ok(number) => Some(number),
@@ -87,7 +99,7 @@ impl Node {
                     Some(given) => format!("{what} \"{given}\" is not a whole number"),
                     None => format!("{what} has to be a whole number, and this is {}", self.kind()),
                 };
-                report.add(self.place, message, remedy);
+                report.add(self.place, message, remedy.unwrap_or_else(|| example.to_owned()));
                 None
             }
         }
@@ -100,14 +112,19 @@ impl Node {
         range: std::ops::RangeInclusive<u64>,
         report: &mut Report,
     ) -> Option<u64> {
-        let number = self.integer(what, report)?;
+        let example = if range.contains(&100) {
+            EXAMPLE.to_owned()
+        } else {
+            format!("write a whole number from {} to {}", range.start(), range.end())
+        };
+        let number = self.digits(what, &example, report)?;
         if range.contains(&number) {
             return Some(number);
         }
         let nearest = number.clamp(*range.start(), *range.end());
         report.add(
             self.place,
-            format!("{what} {number} is out of range"),
+            format!("{what} {} is out of range", self.scalar().unwrap_or_default()),
             format!("the nearest possible is {nearest}"),
         );
         None
@@ -148,7 +165,8 @@ impl Node {
             "GiB" => Some(1 << 30),
             _ => None,
         };
-        let bytes = unit.zip(integer(digits).ok()).and_then(|(unit, count)| count.checked_mul(unit));
+        let count = integer(digits).ok().filter(|count| *count < u64::MAX);
+        let bytes = unit.zip(count).and_then(|(unit, count)| count.checked_mul(unit));
         let size = bytes.filter(|bytes| *bytes > 0).and_then(|bytes| usize::try_from(bytes).ok());
         if size.is_none() {
             let meant = meant::size(given).map(|size| format!("did you mean {size}?"));
@@ -204,21 +222,22 @@ fn is_trap(text: &str) -> bool {
     super::is_null(text) || OLD_BOOLEANS.contains(&lower.as_str()) || text.parse::<f64>().is_ok()
 }
 
-/// Reads digits; says what to write instead of anything else.
-fn integer(text: &str) -> Result<u64, String> {
+/// Reads digits; says what to write instead of anything else, if that can be told.
+fn integer(text: &str) -> Result<u64, Option<String>> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         if meant::is_unlimited(text) {
-            return Err("there is no word for unlimited: leave out what is not to be limited".to_owned());
+            let remedy = "there is no word for unlimited: leave out what is not to be limited";
+            return Err(Some(remedy.to_owned()));
         }
-        let meant = meant::number(text).map(|number| format!("write {number}"));
-        return Err(meant.unwrap_or_else(|| "write digits only, such as 100".to_owned()));
+        return Err(meant::number(text).map(|number| format!("write {number}")));
     }
     if text.len() > 1 && text.starts_with('0') {
         let decimal = text.trim_start_matches('0');
         let decimal = if decimal.is_empty() { "0" } else { decimal };
-        return Err(format!("a leading zero means octal to some readers; write {decimal}"));
+        return Err(Some(format!("a leading zero means octal to some readers; write {decimal}")));
     }
-    text.parse().map_err(|_| "it is too large".to_owned())
+    // What is larger than any number is out of every range.
+    Ok(text.parse().unwrap_or(u64::MAX))
 }
 
 /// Reads a span; says what to write instead of anything else.
@@ -236,15 +255,27 @@ fn span(text: &str) -> Result<Span, String> {
         "m" => 60_000_000,
         "h" => 3_600_000_000,
         "d" => 86_400_000_000,
-        "" => return Err(format!("it has no unit; did you mean {digits}s?")),
+        "" => return Err(without_unit(digits)),
         _ => {
             let same = meant_unit(unit).map(|unit| format!("did you mean {digits}{unit}?"));
             let meant = same.or_else(|| meant::span(text).map(|span| format!("did you mean {span}?")));
             return Err(meant.unwrap_or_else(|| EXAMPLES.to_owned()));
         }
     };
-    let count = integer(digits)?;
-    count.checked_mul(micros).map(Span::from_micros).ok_or_else(|| "it is too large".to_owned())
+    let count = integer(digits)
+        .map_err(|remedy| remedy.map_or_else(|| EXAMPLES.to_owned(), |remedy| format!("{remedy}{unit}")))?;
+    // What is longer than any span is out of every range.
+    Ok(Span::from_micros(count.saturating_mul(micros)))
+}
+
+/// Says what a number without a unit was meant to be: seconds, or the milliseconds of whoever comes from JavaScript.
+fn without_unit(digits: &str) -> String {
+    match digits.strip_suffix("000") {
+        Some(seconds) if !seconds.is_empty() => {
+            format!("it has no unit; did you mean {seconds}s, or {digits}s?")
+        }
+        _ => format!("it has no unit; did you mean {digits}s?"),
+    }
 }
 
 /// Returns the unit that a longer word stands for.

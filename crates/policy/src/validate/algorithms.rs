@@ -106,6 +106,12 @@ fn calendar(node: &Node, report: &mut Report) -> Option<Calendar> {
         );
         return None;
     }
+    if matches!(given, "hour" | "minute" | "second") {
+        let length = given.get(..1).unwrap_or_default();
+        let message = format!("window {given} is not of the calendar, which has days, weeks and months");
+        report.add(node.place, message, format!("write `window: 1{length}` without `anchor: calendar`"));
+        return None;
+    }
     node.choice("window", &CALENDARS, report)
 }
 
@@ -204,8 +210,14 @@ fn window(fields: &mut Fields<'_>, report: &mut Report) -> Option<Span> {
         Some("month") => "30d",
         _ => return node.span("window", report),
     };
-    let remedy = format!("write {length}, or a fixed_window with `anchor: calendar`");
-    let message = format!("window {} is one of the calendar", node.scalar().unwrap_or_default());
+    // An anchor that is misspelt or has no place here is reported, and meant the calendar.
+    if !matches!(fields.written("anchor"), None | Some("clock" | "first_hit")) {
+        return None;
+    }
+    let word = node.scalar().unwrap_or_default();
+    let message = format!("window {word} is a {word} of the calendar, which takes `anchor: calendar`");
+    let remedy =
+        format!("write `fixed_window: {{ limit: …, anchor: calendar, window: {word} }}`, or {length}");
     report.add(node.place, message, remedy);
     None
 }

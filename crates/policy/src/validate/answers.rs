@@ -120,7 +120,7 @@ fn template(node: &Node, what: &str, report: &mut Report) -> Option<Template> {
         Ok(template) => Some(template),
         Err(name) => {
             let message = format!("{{{name}}} in {what} is not known");
-            report.add(node.place, message, "it knows {rule}, {limit}, {says} and {retry_after}");
+            report.add(node.place, message, "write one of {rule}, {limit}, {says}, {retry_after}");
             None
         }
     }

@@ -38,7 +38,8 @@ impl Table {
                 costs.insert(entry.key.clone(), cost);
             }
             if self.costs.contains_key(&entry.key) {
-                let message = format!("the cost {} is declared in the including file already", entry.key);
+                let message =
+                    format!("the cost {} is declared in the policy that includes this file", entry.key);
                 report.add(entry.place, message, "use that one, or give this one another name");
             }
         }
@@ -86,6 +87,12 @@ impl Table {
 
 /// Reads a number of units.
 fn units(node: &Node, what: &str, least: u64, report: &mut Report) -> Option<u32> {
+    let no_number = |text: &&str| !text.starts_with(|first: char| first.is_ascii_digit());
+    if let Some(given) = node.scalar().filter(no_number) {
+        let message = format!("{what} \"{given}\" is not a whole number");
+        report.add(node.place, message, "write digits only, such as 1");
+        return None;
+    }
     let units = node.integer_in(what, least..=u64::from(MAX_COST), report)?;
     u32::try_from(units).ok()
 }
@@ -104,7 +111,7 @@ fn mapping(name: Option<&str>, node: &Node, keys: &keys::Table<'_>, report: &mut
     let cost = match found.first() {
         None => {
             let remedy = "write `by` and the name of a key, `header`, or `items`";
-            fields.lack(&SOURCES, format!("{what} does not say where it is read"), remedy);
+            fields.lack_source(&SOURCES, format!("{what} does not say where it is read"), remedy);
             None
         }
         Some(("by", entry)) => {
@@ -173,8 +180,10 @@ fn items(node: &Node, report: &mut Report) -> Option<CostItems> {
     let text = node.text("items", report)?;
     let pointer = Pointer::read(text);
     if pointer.is_none() {
-        let step = text.trim_start_matches(['$', '.', '/']);
-        let remedy = format!("begin each step with a slash, such as /{step}; \"\" is the body itself");
+        let remedy = format!(
+            "begin each step with a slash, such as {}; \"\" is the body itself",
+            super::pointer(text)
+        );
         report.add(node.place, format!("\"{text}\" is not a JSON pointer"), remedy);
     }
     Some(CostItems { text: text.to_owned(), pointer: pointer? })

@@ -6,7 +6,7 @@ use http::HeaderName;
 
 use super::proxies::header_name;
 use crate::count::{Count, OnSuccess, Success};
-use crate::file::{Fields, Node, Report, one_or_more};
+use crate::file::{Fields, Node, Report, Value, one_or_more};
 
 /// Statuses of answers.
 const STATUSES: RangeInclusive<u16> = 100..=599;
@@ -63,7 +63,7 @@ fn success(node: &Node, report: &mut Report) -> Option<Success> {
     let header = fields.get("header").map(|node| header(node, report));
     if statuses.is_none() && header.is_none() {
         let remedy = "write `status: 200`, `header: { name: x-outcome, value: ok }`, or both";
-        fields.lack(&["status", "header"], "success says neither status nor header", remedy);
+        fields.lack_source(&["status", "header"], "success says neither status nor header", remedy);
     }
     let said = statuses.is_some() || header.is_some();
     fields.finish(&[], report);
@@ -144,6 +144,12 @@ fn status(text: &str) -> Result<RangeInclusive<u16>, String> {
         }
         Err(format!("a status lies between {} and {}", STATUSES.start(), STATUSES.end()))
     };
+    if text.contains(',') {
+        return Err(format!(
+            "write a list: [{}]",
+            text.split(',').map(str::trim).collect::<Vec<_>>().join(", ")
+        ));
+    }
     let Some((first, last)) = text.split_once('-') else { return number(text).map(|one| one..=one) };
     let (first, last) = (number(first.trim())?, number(last.trim())?);
     if first > last {
@@ -160,7 +166,19 @@ fn header(node: &Node, report: &mut Report) -> Option<(HeaderName, Option<String
         return None;
     }
     let mut fields = Fields::open(node, "header", report)?;
-    let name = fields.need("name", "x-outcome").and_then(|node| header_name(node, "x-outcome", report));
+    let name = fields.get("name");
+    if name.is_none() {
+        let meant = match &node.value {
+            Value::Map(entries) => entries.iter().find(|entry| entry.key != "value"),
+            _ => None,
+        };
+        let remedy = match meant.and_then(|entry| Some((&entry.key, entry.value.scalar()?))) {
+            Some((name, value)) => format!("write {{ name: {name}, value: {value} }}"),
+            None => "write `name: x-outcome`".to_owned(),
+        };
+        fields.lack_source(&["name"], "header has no `name`", remedy);
+    }
+    let name = name.and_then(|node| header_name(node, "x-outcome", report));
     let value = fields.get("value").map(|node| node.text("value", report).map(str::to_owned));
     fields.finish(&[], report);
     let value = value.map_or(Some(None), |value| value.map(Some))?;

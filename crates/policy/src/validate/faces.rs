@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use http::Uri;
+use http::uri::Authority;
 use tidegate_algorithms::Span;
 
 use super::span_in;
@@ -49,7 +50,8 @@ pub(super) fn read(top: &mut Fields<'_>, needs_face: bool, report: &mut Report) 
     let health = health_node.and_then(|node| health(node, &mut listens, report));
     report_clashes(&listens, report);
     let proxy_protocol = gateway.as_ref().filter(|gateway| gateway.proxy_protocol);
-    let proxy_protocol = proxy_protocol.and(gateway_node).map(|node| node.place);
+    let proxy_protocol = proxy_protocol.and(gateway_node).and_then(|node| node.member("proxy_protocol"));
+    let proxy_protocol = proxy_protocol.map(|node| node.place);
     Faces { gateway, api, admin, health, proxy_protocol }
 }
 
@@ -81,7 +83,13 @@ fn listen(
     listens: &mut Vec<Listen>,
     report: &mut Report,
 ) -> Option<SocketAddr> {
-    let node = fields.need("listen", "127.0.0.1:8080")?;
+    let example = match face {
+        "api" => "127.0.0.1:8081",
+        "admin" => "127.0.0.1:8083",
+        "health" => "127.0.0.1:8084",
+        _ => "127.0.0.1:8080",
+    };
+    let node = fields.need("listen", example)?;
     let given = node.scalar().unwrap_or_default();
     let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let address =
@@ -89,10 +97,12 @@ fn listen(
     let Some(address) = address else {
         let port = given.rsplit(':').next().unwrap_or_default();
         let too_high = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+        let v6 = given.rsplit_once(':').filter(|(host, _)| host.parse::<std::net::Ipv6Addr>().is_ok());
         let remedy = match port.parse::<u16>() {
+            Ok(port) if let Some((host, _)) = v6 => format!("write [{host}]:{port}"),
             Ok(port) => format!("write an address and a port, such as 127.0.0.1:{port}"),
             Err(_) if too_high => "a port is at most 65535".to_owned(),
-            Err(_) => "write an address and a port, such as 127.0.0.1:8080".to_owned(),
+            Err(_) => format!("write an address and a port, such as {example}"),
         };
         report.add(node.place, format!("{face} cannot listen on \"{given}\""), remedy);
         return None;
@@ -170,7 +180,10 @@ fn read_upstream(node: &Node, report: &mut Report) -> Option<Uri> {
     };
     match why {
         Some(message) => {
-            report.add(node.place, message, EXAMPLE);
+            let authority = if given.contains("://") { None } else { given.parse::<Authority>().ok() };
+            let meant = authority.filter(|authority| authority.port().is_some());
+            let remedy = meant.map_or_else(|| EXAMPLE.to_owned(), |host| format!("write http://{host}"));
+            report.add(node.place, message, remedy);
             None
         }
         None => uri,
@@ -214,10 +227,11 @@ fn guarded(
     let listen = listen(&mut fields, face, listens, report);
     let token_node = fields.get("token_file");
     let token_file = token_node.and_then(|node| file(node, "token_file", report));
-    let place = fields.place_of("listen");
+    // A token in the file itself is reported, and says what to write.
+    let (place, has_token) = (fields.place_of("listen"), fields.has("token"));
     fields.finish(&["tls", "mtls"], report);
     let address = listen?;
-    if !address.ip().to_canonical().is_loopback() && token_node.is_none() {
+    if !address.ip().to_canonical().is_loopback() && token_node.is_none() && !has_token {
         let message = format!("{face} listens on {address}, which is not loopback, without a token");
         report.add(place, message, "write `token_file: …`, or listen on 127.0.0.1");
     }

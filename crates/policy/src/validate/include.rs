@@ -185,7 +185,8 @@ impl<'n> Team<'n> {
         let own = super::codes(node, report);
         for entry in entries(node, "codes", report) {
             if outer.iter().any(|code| code.name == entry.key) {
-                let message = format!("the code {} is declared in the including file already", entry.key);
+                let message =
+                    format!("the code {} is declared in the policy that includes this file", entry.key);
                 report.add(entry.place, message, "use that one, or give this one another name");
             }
         }

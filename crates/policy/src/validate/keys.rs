@@ -1,6 +1,7 @@
 //! Keys: those the file names, those built in, and those written where they are used.
 
 mod jwt;
+mod named;
 mod steps;
 
 use http::HeaderName;
@@ -175,6 +176,14 @@ impl<'a> Table<'a> {
 
     /// Returns the declared or built-in key that a node names; anything else is reported.
     pub(super) fn named(&self, node: &Node, report: &mut Report) -> Option<&Part> {
+        if node.kind() == "nothing" {
+            report.add(
+                node.place,
+                "the key is empty",
+                "name what is counted on, such as client_ip or global",
+            );
+            return None;
+        }
         let name = node.text("a key", report)?;
         let found = self.parts.iter().find(|part| part.name == name);
         if found.is_none() && !self.broken.iter().any(|broken| broken == name) {
@@ -182,7 +191,7 @@ impl<'a> Table<'a> {
             let names = self.parts.iter().map(|part| part.name.as_str()).chain(unread);
             let remedy = match nearest(name, names) {
                 Some(near) => format!("did you mean \"{near}\"?"),
-                None => "declare it under `keys`".to_owned(),
+                None => named::undeclared(name),
             };
             report.add(node.place, format!("the key \"{name}\" is not declared"), remedy);
         }
@@ -195,6 +204,11 @@ impl<'a> Table<'a> {
         let mut fields = Fields::open(node, what, report)?;
         let called = called(fields.get("called"), report);
         let steps = fields.entry("normalize");
+        let from = fields.entry("from");
+        if name.is_some() {
+            // Known, so that a slip in its name is seen.
+            fields.entry("first_of");
+        }
         let found: Vec<(&'static str, &Entry)> = SOURCES
             .into_iter()
             .filter_map(|source| fields.entry(source).map(|entry| (source, entry)))
@@ -204,23 +218,22 @@ impl<'a> Table<'a> {
                 entry.place,
                 format!("a key has one source, and {second} is a second one"),
                 "use first_of, or a list",
-        let from = fields.entry("from");
-        if name.is_some() {
-            // Known, so that a slip in its name is seen.
-            fields.entry("first_of");
-        }
             );
         }
         if found.is_empty() {
-            let remedy = if fields.has("jwks_file") {
+            let remedy = if name.is_none() && fields.take("first_of").is_some() {
+                "a `first_of` is declared under `keys`; write its name here".to_owned()
+            } else if fields.has("jwks_file") {
                 "write `jwt: { claim: sub, jwks_file: keys.json }`".to_owned()
             } else {
                 format!("write one of {}", SOURCES.join(", "))
             };
-            fields.lack(&SOURCES, "the key does not say where it is read", remedy);
+            let sources = [&SOURCES[..], &["first_of"]].concat();
+            fields.lack_source(&sources, "the key does not say where it is read", remedy);
         }
         fields.finish(&[], report);
         let (source, entry) = *found.first()?;
+        let is_trusted = from.is_some_and(|from| proxies::trusts(from, &found, report));
         let normalize = steps.map(|steps| steps::read(&steps.value, report)).unwrap_or_default();
         let node = &entry.value;
         let derived = DERIVED.iter().find(|(_, key)| *key == source).map(|(kind, _)| *kind);
@@ -233,8 +246,11 @@ impl<'a> Table<'a> {
         } else {
             let kind = match source {
                 "jwt" => SourceKind::Claim(self.tokens.claim(node, report)?),
-        let is_trusted = from.is_some_and(|from| proxies::trusts(from, &found, report));
                 _ => kind(source, node, report)?,
+            };
+            let kind = match kind {
+                SourceKind::Header(name) if is_trusted => SourceKind::TrustedHeader(name),
+                kind => kind,
             };
             Origin::One(Source { kind, normalize })
         };
@@ -248,10 +264,6 @@ impl<'a> Table<'a> {
         let claim = self.tokens.claim(node, report)?;
         let name = format!("jwt {}", claim.name);
         let source = Source { kind: SourceKind::Claim(claim), normalize: Vec::new() };
-            let kind = match kind {
-                SourceKind::Header(name) if is_trusted => SourceKind::TrustedHeader(name),
-                kind => kind,
-            };
         Some(Part { name, called: Vec::new(), from: Origin::One(source) })
     }
 
@@ -263,6 +275,14 @@ impl<'a> Table<'a> {
             return None;
         }
         let name = node.text(source, report)?;
+        if name.starts_with('/') {
+            let message = format!("{source} names another key, and this is a JSON pointer");
+            let remedy = format!(
+                "declare the phone number under `keys`, `phone: {{ json: {name}, normalize: [e164] }}`, and write its name"
+            );
+            report.add(node.place, message, remedy);
+            return None;
+        }
         let is_coming = !self.parts.iter().any(|part| part.name == name)
             && self.coming.iter().any(|coming| coming == name)
             && !self.broken.iter().any(|broken| broken == name);
@@ -306,10 +326,7 @@ fn kind(source: &str, node: &Node, report: &mut Report) -> Option<SourceKind> {
         "json" => {
             let pointer = Pointer::read(text);
             if pointer.is_none() {
-                let remedy = format!(
-                    "begin each step with a slash, such as /{}",
-                    text.trim_start_matches(['$', '.', '/'])
-                );
+                let remedy = format!("begin each step with a slash, such as {}", super::pointer(text));
                 report.add(node.place, format!("\"{text}\" is not a JSON pointer"), remedy);
             }
             pointer.map(SourceKind::Json)
@@ -326,7 +343,9 @@ fn header(node: &Node, text: &str, report: &mut Report) -> Option<HeaderName> {
     let name = HeaderName::try_from(text).ok();
     if name.is_none() {
         let message = format!("\"{text}\" is not a header's name");
-        report.add(node.place, message, "write one such as x-api-key");
+        let bare = text.trim_end_matches([':', ' ']);
+        let example = if HeaderName::try_from(bare).is_ok() { bare } else { "x-api-key" };
+        report.add(node.place, message, format!("write one such as {example}"));
     }
     name
 }

@@ -23,6 +23,8 @@ pub(super) struct Placed {
     pub(super) limit: Limit,
     pub(super) place: Place,
     pub(super) key_place: Place,
+    /// Where `was` stands, if it is there.
+    pub(super) was_place: Option<Place>,
 }
 
 /// Reads a limit of the rule `rule`, whose own mode is `mode`.
@@ -47,6 +49,7 @@ pub(super) fn read(
     let alert_at = fields.get("alert_at").and_then(|node| percent(node, report));
     let was = fields.get("was").map(|node| was(node, rule, context.team, report));
     let (place, places) = (fields.place(), Places::of(&fields));
+    let was_place = was.is_some().then(|| fields.place_of("was"));
     fields.finish(&[], report);
     let (terms, plans) = terms?;
     let (overrides, overridden) = overrides.unwrap_or_else(|| Some((Vec::new(), Values::default())))?;
@@ -67,7 +70,7 @@ pub(super) fn read(
     };
     check_cost(&limit, places.cost, report);
     check_queue(&limit, places, report);
-    Some(Placed { limit, place, key_place: key_node?.place })
+    Some(Placed { limit, place, key_place: key_node?.place, was_place })
 }
 
 /// Where members stand that have to suit the algorithm.
@@ -94,7 +97,12 @@ fn terms_of(
     if fields.entry("plan").is_none() & fields.entry("plans").is_none() {
         return terms::read(fields, "the limit", report).map(|terms| (terms, None));
     }
-    terms::refuse_own(fields, report);
+    // Without plans, that is what there is to say.
+    if fields.has("plans") {
+        terms::refuse_own(fields, report);
+    } else {
+        terms::know_own(fields);
+    }
     let note = terms::note(fields, report);
     let plans = plans::read(fields, context.keys, report)?;
     let mut terms = plans.list.get(plans.default)?.terms.clone();
@@ -120,11 +128,13 @@ fn check_cost(limit: &Limit, place: Place, report: &mut Report) {
         }
         for costs in too_much(&limit.cost, most) {
             let message = format!("{costs}, and {} never admits more than {most} at once", shown(whose));
-            report.add(
-                place,
-                message,
-                "lower the cost, raise the limit, or write `limit: 0` to refuse everything",
-            );
+            let remedy = match terms.quota {
+                Quota::Lockout(_) => "lower the cost, or raise `attempts`",
+                Quota::TokenBucket(_) => "lower the cost, or raise `capacity`",
+                Quota::LeakyBucket(_) => "lower the cost, or raise `queue`",
+                _ => "lower the cost, raise the limit, or write `limit: 0` to refuse everything",
+            };
+            report.add(place, message, remedy);
         }
     }
 }

@@ -45,7 +45,7 @@ fn scope_entry(node: &Node, report: &mut Report) -> Option<Matcher> {
     let mut fields = Fields::open(node, "match", report)?;
     let conditions = conditions(&mut fields, report);
     if !conditions.said {
-        fields.lack(&CONDITIONS, "match says nothing", "write `path: /team/**`, or leave it out");
+        fields.lack_source(&CONDITIONS, "match says nothing", "write `path: /team/**`, or leave it out");
     }
     fields.finish(&[], report);
     conditions.matcher.filter(|_| conditions.said)
@@ -62,7 +62,7 @@ fn matcher(node: &Node, loose: bool, report: &mut Report) -> Option<Matcher> {
     let case = fields.get("case").and_then(|node| node.choice("case", &CASES, report));
     let slash = fields.get("trailing_slash").and_then(|node| node.choice("trailing_slash", &SLASHES, report));
     if !conditions.said {
-        fields.lack(&CONDITIONS, "match says nothing", "write `path: /**` for every request");
+        fields.lack_source(&CONDITIONS, "match says nothing", "write `path: /**` for every request");
     }
     fields.finish(&["header", "query"], report);
     if !conditions.said {
@@ -77,6 +77,9 @@ fn as_text(node: &Node, what: &str, report: &mut Report) -> bool {
     let Some(text) = node.scalar() else { return false };
     let remedy = match text.split_once(' ') {
         _ if text.starts_with('/') => format!("write {{ path: {text} }}"),
+        _ if what == "match" && matches!(text, "*" | "**" | "all" | "any") => {
+            "write { path: /** }".to_owned()
+        }
         Some((method, path)) if path.starts_with('/') => {
             format!("write {{ method: {method}, path: {path} }}")
         }
@@ -100,7 +103,7 @@ fn exception(node: &Node, report: &mut Report) -> Option<Except> {
     if is_empty {
         let keys = [&CONDITIONS[..], &["client"]].concat();
         let message = "except says nothing, so it would leave out everything";
-        fields.lack(&keys, message, "name a client, path, method or host");
+        fields.lack_source(&keys, message, "name a client, path, method or host");
     }
     fields.finish(&["header", "query"], report);
     if is_empty {
@@ -147,7 +150,11 @@ fn each<T>(
 ) -> Option<Vec<T>> {
     let Some(node) = node else { return Some(Vec::new()) };
     if matches!(&node.value, Value::List(items) if items.is_empty()) {
-        report.add(node.place, format!("{what} is an empty list, which matches nothing"), "remove it");
+        report.add(
+            node.place,
+            format!("{what} is an empty list, which matches nothing"),
+            format!("name a {what}, or leave `{what}` out"),
+        );
         return None;
     }
     let items = one_or_more(node);
@@ -190,11 +197,15 @@ fn read_host(node: &Node, report: &mut Report) -> Option<HostPattern> {
 
 /// Reads a host; says what to write instead of anything else.
 fn host(text: &str) -> Result<HostPattern, String> {
-    const EXAMPLES: &str = "write api.example.com or *.example.com, without port";
+    const EXAMPLES: &str = "write one such as api.example.com or *.example.com, without port";
     let lower = text.strip_suffix('.').unwrap_or(text).to_ascii_lowercase();
     let bracketed = lower.strip_prefix('[').and_then(|inner| inner.strip_suffix(']'));
     if let Ok(address) = bracketed.unwrap_or(&lower).parse::<std::net::IpAddr>() {
         return Ok(HostPattern::Exact(address.to_string()));
+    }
+    if lower.contains(',') {
+        let hosts: Vec<&str> = lower.split(',').map(str::trim).collect();
+        return Err(format!("write a list: [{}]", hosts.join(", ")));
     }
     if let Some((_, rest)) = lower.split_once("://") {
         return Err(format!("write the host only: {}", rest.split(['/', ':']).next().unwrap_or_default()));
@@ -237,7 +248,26 @@ fn is_domain(name: &str) -> bool {
         && name.split('.').all(|label| (1..=63).contains(&label.len()) && label.bytes().all(plain))
 }
 
+/// Returns the path that a mapping of another product means: `{ prefix: /api }`, `{ type: PathPrefix, value: /api }`.
+fn path_within(node: &Node) -> Option<String> {
+    let Value::Map(entries) = &node.value else { return None };
+    let path = entries.iter().find_map(|entry| entry.value.scalar().filter(|text| text.starts_with('/')))?;
+    let says_prefix = |text: &str| text.to_ascii_lowercase().contains("prefix");
+    let is_prefix =
+        entries.iter().any(|entry| says_prefix(&entry.key) || entry.value.scalar().is_some_and(says_prefix));
+    Some(if is_prefix { format!("{}/**", path.trim_end_matches('/')) } else { path.to_owned() })
+}
+
 fn pattern(node: &Node, report: &mut Report) -> Option<Pattern> {
+    if matches!(node.value, Value::Map(_)) {
+        let path = path_within(node).unwrap_or_else(|| "/a/b, or /a/** with everything below".to_owned());
+        report.add(
+            node.place,
+            "path has to be text, and this is a mapping",
+            format!("write the path itself: {path}"),
+        );
+        return None;
+    }
     let text = node.text("path", report)?;
     match read_pattern(text) {
         Ok(pattern) => Some(pattern),
@@ -248,13 +278,25 @@ fn pattern(node: &Node, report: &mut Report) -> Option<Pattern> {
     }
 }
 
+const EXPRESSION: &str = "is a regular expression, which paths are not";
+const INSTEAD: &str = "write /a/b, /a/{id} for one segment, or /a/** for everything below";
+
 /// Reads a pattern; says what is wrong with it, and what to write.
 fn read_pattern(text: &str) -> Result<Pattern, (&'static str, String)> {
     let Some(inner) = text.strip_prefix('/') else {
         return Err(without_slash(text));
     };
-    if text.contains(['?', '#']) {
-        return Err(("has a query or fragment", "write the path only".to_owned()));
+    if let Some(at) = text.find(['?', '#']) {
+        let path = text.get(..at).unwrap_or_default();
+        return Err(("has a query or fragment", format!("write the path only: {path}")));
+    }
+    if text.contains(['(', '[']) && text.contains(['*', '|', '+']) {
+        return Err((EXPRESSION, INSTEAD.to_owned()));
+    }
+    // Neither stands in a path that is sent, and nobody means a path that nothing matches.
+    if let Some(mark) = ["|", ", "].iter().find(|mark| text.contains(**mark)) {
+        let paths: Vec<&str> = text.split(mark).map(str::trim).collect();
+        return Err(("is more than one", format!("write a list: [{}]", paths.join(", "))));
     }
     let (inner, open) = match inner.strip_suffix("**") {
         Some(before) if before.is_empty() || before.ends_with('/') => (before, true),
@@ -281,8 +323,11 @@ fn without_slash(text: &str) -> (&'static str, String) {
         return ("is a whole URL", format!("write {path}, and the host into `host`"));
     }
     if text.starts_with(['^', '~']) || text.contains('\\') {
-        let remedy = "write /a/b, /a/{id} for one segment, or /a/** for everything below";
-        return ("is a regular expression, which paths are not", remedy.to_owned());
+        return (EXPRESSION, INSTEAD.to_owned());
+    }
+    if let Some(path) = text.strip_prefix('!') {
+        let path = path.trim_start();
+        return ("is turned round", format!("write what is left out under `except`: {{ path: {path} }}"));
     }
     if text == "*" || text == "**" {
         return ("does not begin with a slash", "write /** for every path".to_owned());
@@ -309,7 +354,10 @@ fn segment(part: &str) -> Result<Segment, (&'static str, String)> {
             return Err(("has a parameter for more than one segment", remedy));
         }
         if name.is_empty() || !name.chars().all(plain) {
-            return Err(("has a parameter without a plain name", "write one such as {id}".to_owned()));
+            let snake = name.replace(['-', '.', ' '], "_");
+            let usable = !snake.is_empty() && snake.chars().all(plain);
+            let example = if usable { snake.as_str() } else { "id" };
+            return Err(("has a parameter without a plain name", format!("write one such as {{{example}}}")));
         }
         return Ok(Segment::Param(name.to_owned()));
     }
@@ -324,8 +372,9 @@ fn segment(part: &str) -> Result<Segment, (&'static str, String)> {
         ));
     }
     let sent = format!("/{part}");
-    let normal = path::normalize(&sent, EncodedSlash::Keep)
-        .map_err(|error| (error.why(), "write it decoded".to_owned()))?;
+    let normal = path::normalize(&sent, EncodedSlash::Keep).map_err(|error| {
+        (error.why(), "write `%25` for a percent sign itself, and all else decoded".to_owned())
+    })?;
     let bare = |path: &str| path.trim_start_matches('/').to_owned();
     let reading = |loose| bare(normal.reading(loose).text());
     Ok(Segment::Literal { strict: reading(false), loose: reading(true) })

@@ -132,13 +132,13 @@ fn version(top: &mut Fields<'_>, report: &mut Report) {
             Some(version) => format!("version {version} is not known"),
             None => format!("the version has to be a number, and this is {}", node.kind()),
         };
-        report.add(node.place, message, "this version reads `tidegate: 1`");
+        report.add(node.place, message, "write `tidegate: 1`, which is what this release reads");
     }
 }
 
 fn store(node: &Node, report: &mut Report) -> Option<StoreChoice> {
     const REDIS: &str = "leave it out in this version, or write `store: memory`";
-    if node.scalar() == Some("redis") {
+    if node.scalar().is_some_and(|word| word.starts_with("redis")) {
         report.add(node.place, "the store `redis` is not yet supported", REDIS);
         return None;
     }
@@ -195,7 +195,7 @@ pub(crate) fn entries<'n>(node: &'n Node, what: &str, report: &mut Report) -> &'
         report.add(
             node.place,
             format!("{what} has to be a mapping, and this is {}", node.kind()),
-            "write `name: …`",
+            crate::file::items(what),
         );
         return &[];
     };
@@ -206,6 +206,12 @@ pub(crate) fn entries<'n>(node: &'n Node, what: &str, report: &mut Report) -> &'
         }
     }
     entries
+}
+
+/// Returns the JSON pointer that another notation of paths stands for: `$.user.name`, `user.name`.
+pub(crate) fn pointer(text: &str) -> String {
+    let steps = text.trim_start_matches(['$', '.', '/']);
+    format!("/{}", steps.replace(['.', '['], "/").replace(']', ""))
 }
 
 /// Reads a time between a millisecond and a day, as timeouts and steps are.

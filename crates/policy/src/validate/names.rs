@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::rules::PlacedRule;
+use super::rules::{LimitPlaces, PlacedRule};
 use crate::file::{Node, Report, is_name, one_or_more};
 use crate::limit::Limit;
 use crate::problem::Place;
@@ -13,7 +13,16 @@ const MAX_WAS: usize = 16;
 /// A name that a rule had before, and where the file says so.
 pub(super) struct Was {
     pub(super) name: String,
+    /// The name as the file writes it.
+    written: String,
     place: Place,
+}
+
+impl Was {
+    /// Returns where the file says so.
+    pub(super) fn place(&self) -> Place {
+        self.place
+    }
 }
 
 /// Reads `was` of a rule: names, the latest first. In a team's file a plain name is one of the team's, and one that
@@ -42,7 +51,7 @@ pub(super) fn was(node: &Node, team: Option<&str>, report: &mut Report) -> Vec<W
             report.add(item.place, message, "write `was: old-name`, or `was: team/old-name`");
             continue;
         }
-        names.push(Was { name, place: item.place });
+        names.push(Was { name, written: text.to_owned(), place: item.place });
     }
     names
 }
@@ -65,10 +74,10 @@ pub(super) fn check(rules: &[PlacedRule], fallback: Option<&PlacedRule>, report:
     let rules = all.as_slice();
     let reported = check_rules(rules, report);
     let mut taken: BTreeMap<&str, (&str, Place)> = BTreeMap::new();
-    for (limit, place) in limits(rules) {
-        taken.entry(&limit.name).or_insert((&limit.name, place));
+    for (limit, places) in limits(rules) {
+        taken.entry(&limit.name).or_insert((&limit.name, places.limit));
     }
-    for (limit, place) in limits(rules) {
+    for (limit, LimitPlaces { was: place, .. }) in limits(rules) {
         if reported.iter().any(|rule| limit.name.strip_prefix(rule).is_some_and(|rest| rest.starts_with('/')))
         {
             continue;
@@ -118,7 +127,7 @@ fn check_rules<'a>(rules: &[&'a PlacedRule], report: &mut Report) -> Vec<&'a str
                     format!("the rule {name} says that it was {}, which is still here, at {at}", was.name);
                 let remedy = format!(
                     "remove `was`; a limit that moved from there says it itself: `was: {}/its-name`",
-                    was.name
+                    was.written
                 );
                 report.add(was.place, message, remedy);
                 claiming.push(name.as_str());
@@ -128,8 +137,6 @@ fn check_rules<'a>(rules: &[&'a PlacedRule], report: &mut Report) -> Vec<&'a str
     claiming
 }
 
-fn limits<'a>(rules: &'a [&PlacedRule]) -> impl Iterator<Item = (&'a Limit, Place)> {
-    rules.iter().flat_map(|placed| {
-        placed.rule.limits.iter().zip(&placed.limits).map(|(limit, (place, _))| (limit, *place))
-    })
+fn limits<'a>(rules: &'a [&PlacedRule]) -> impl Iterator<Item = (&'a Limit, LimitPlaces)> {
+    rules.iter().flat_map(|placed| placed.rule.limits.iter().zip(placed.limits.iter().copied()))
 }

@@ -31,11 +31,11 @@ pub(super) fn file<'n>(
         Ok(bytes) if bytes.len() <= most => Some(Outside { path, bytes }),
         Ok(bytes) => {
             let message = format!("\"{path}\" has {} bytes, and {what} takes at most {most}", bytes.len());
-            report.add(node.place, message, "look whether it is the right file");
+            report.add(node.place, message, "check whether it is the right file");
             None
         }
         Err(why) => {
-            let remedy = format!("write the path of {what} as it is from the policy's folder");
+            let remedy = "write its path as it is from the policy's folder";
             report.add(node.place, format!("\"{path}\" {why}"), remedy);
             None
         }

@@ -5,10 +5,41 @@
 //! segment of their paths that cannot be the same. Exceptions are not counted on, since they may depend on who
 //! asks.
 
+use tidegate_algorithms::Quota;
+
+use super::rules::{LimitPlaces, PlacedRule};
+use crate::file::Report;
 use crate::matcher::{HostPattern, Matcher, Pattern, Segment};
+use crate::problem::Place;
+use crate::rule::Rule;
+
+/// Two queues on one request are refused.
+pub(super) fn check_queues(rules: &[PlacedRule], report: &mut Report) {
+    let mut queues: Vec<(&Rule, &str, Place)> = Vec::new();
+    for placed in rules {
+        for (limit, LimitPlaces { limit: place, .. }) in placed.rule.limits.iter().zip(&placed.limits) {
+            if !limit.variants().any(|(_, terms)| matches!(terms.quota, Quota::LeakyBucket(_))) {
+                continue;
+            }
+            let meets = |(rule, _, _): &&(&Rule, &str, Place)| {
+                rule.name == placed.rule.name || may_meet(&rule.matches, &placed.rule.matches)
+            };
+            if let Some((rule, first, _)) = queues.iter().find(meets) {
+                let message = format!("{} and {first} can both hold back one request", limit.name);
+                let remedy = if rule.name == placed.rule.name {
+                    "keep one leaky_bucket, and take another algorithm for the other limit"
+                } else {
+                    "keep one leaky_bucket, or make their matches different in method, host or path"
+                };
+                report.add(*place, message, remedy);
+            }
+            queues.push((&placed.rule, &limit.name, *place));
+        }
+    }
+}
 
 /// Returns whether some request may match both lists; an empty list matches everything.
-pub(super) fn may_meet(a: &[Matcher], b: &[Matcher]) -> bool {
+fn may_meet(a: &[Matcher], b: &[Matcher]) -> bool {
     a.is_empty() || b.is_empty() || a.iter().any(|left| b.iter().any(|right| matchers_meet(left, right)))
 }
 

@@ -42,7 +42,7 @@ pub(super) fn read(
 /// Reads one override and its value, which is looked at even where something else is wrong with it.
 fn read_one<'n>(node: &'n Node, report: &mut Report) -> Option<(Option<Override>, Option<&'n str>)> {
     let mut fields = Fields::open(node, "the override", report)?;
-    let value = fields.need("value", "\"sha256:…\"").and_then(|node| node.text("value", report));
+    let value = fields.need("value", "alice").and_then(|node| node.text("value", report));
     let until = fields.get("until").map(|node| until(node, report));
     let because = fields.need("because", "contract 81").and_then(|node| node.text("because", report));
     let terms = terms::read(&mut fields, "the override", report);

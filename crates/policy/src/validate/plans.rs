@@ -65,7 +65,7 @@ fn choice(
     let by = match found.first() {
         None => {
             let remedy = "write `header: x-plan` with `from: trusted_proxies`, or `by` and the name of a key";
-            fields.lack(&SOURCES, "plan does not say who is on which", remedy);
+            fields.lack_source(&SOURCES, "plan does not say who is on which", remedy);
             None
         }
         Some(("header", _)) => proxies::header(&mut fields, "the plan", report).map(PlanBy::Header),

@@ -15,7 +15,7 @@ pub(super) fn header(fields: &mut Fields<'_>, what: &str, report: &mut Report) -
     match fields.get("from") {
         None => {
             let message = format!("{what} comes in a header, which every client can send");
-            let remedy = format!("write `from: {TRUSTED}`: it is then taken from them, and from nobody else");
+            let remedy = format!("write `from: {TRUSTED}`: then it is taken from them, and from nobody else");
             fields.lack(&["from"], message, remedy);
         }
         Some(from) if !is_trusted(from, report) => return None,

@@ -22,7 +22,10 @@ pub(super) fn read(node: &Node, rule: &mut Fields<'_>, name: &str, report: &mut 
     }
     if node.scalar().is_some() {
         let message = "refuse has to be a mapping, and this is a single value";
-        report.add(node.place, message, "write { status: 403, because: not for the public }");
+        let status =
+            node.scalar().and_then(|text| text.parse().ok()).filter(|status| (400..=599).contains(status));
+        let status = status.filter(|status: &u16| *status != 429).unwrap_or(403);
+        report.add(node.place, message, format!("write {{ status: {status}, because: not for the public }}"));
         return None;
     }
     let mut fields = Fields::open(node, "refuse", report)?;
@@ -33,7 +36,8 @@ pub(super) fn read(node: &Node, rule: &mut Fields<'_>, name: &str, report: &mut 
 }
 
 fn status(node: &Node, report: &mut Report) -> Option<StatusCode> {
-    let code = node.integer("status", report)?;
+    let code = node.scalar().and_then(|text| text.parse::<u64>().ok());
+    let code = code.map_or_else(|| node.integer_in("status", 400..=599, report), Some)?;
     if code == 429 {
         let remedy = "write `limit: 0` as a limit if that is meant, or a status such as 403";
         report.add(node.place, "status 429 says that somebody asked too often, which is for limits", remedy);

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use tidegate_algorithms::Quota;
-
 use super::limits::{self, Placed};
 use super::{MODES, costs, keys, matches, names, overlap, refuse, routes};
 use crate::file::{Fields, Node, Report, Value, is_name, list};
@@ -37,10 +35,19 @@ pub(super) struct PlacedRule {
     pub(super) rule: Rule,
     pub(super) place: Place,
     pub(super) match_place: Place,
-    /// Where each limit and its key stand.
-    pub(super) limits: Vec<(Place, Place)>,
+    /// Where the parts of each limit stand.
+    pub(super) limits: Vec<LimitPlaces>,
     /// What the rule was called before.
     pub(super) was: Vec<names::Was>,
+}
+
+/// Where the parts of a limit stand.
+#[derive(Clone, Copy)]
+pub(super) struct LimitPlaces {
+    pub(super) limit: Place,
+    key: Place,
+    /// What says that it had another name; the limit itself when nothing does.
+    pub(super) was: Place,
 }
 
 /// Reads the rules and the fallback of the policy file.
@@ -85,9 +92,9 @@ pub(super) fn finish(
     fallback: Option<PlacedRule>,
     report: &mut Report,
 ) -> (Vec<Rule>, Option<Rule>) {
-    check_queues(&rules, report);
+    overlap::check_queues(&rules, report);
     if let Some(fallback) = &fallback {
-        check_queues(std::slice::from_ref(fallback), report);
+        overlap::check_queues(std::slice::from_ref(fallback), report);
     }
     names::check(&rules, fallback.as_ref(), report);
     (rules.into_iter().map(|placed| placed.rule).collect(), fallback.map(|placed| placed.rule))
@@ -176,7 +183,7 @@ fn check_rule_name<'n>(
             report.add(
                 place,
                 format!("the rule \"{name}\" is here twice, first at {first}"),
-                "give one another name",
+                "give one of them another name",
             );
         }
         None => {
@@ -248,6 +255,10 @@ fn body(
 /// Reads the limits of a rule.
 fn read_limits(fields: &mut Fields<'_>, placed: &mut PlacedRule, context: &Context<'_>, report: &mut Report) {
     let PlacedRule { rule, limits: of_limits, was, .. } = placed;
+    // Those that stand in `match` are told of there.
+    if !fields.has("limits") && fields.get("match").is_some_and(|node| node.member("limits").is_some()) {
+        return;
+    }
     let Some(node) = fields.need_unless(
         "limits",
         "refuse",
@@ -262,10 +273,11 @@ fn read_limits(fields: &mut Fields<'_>, placed: &mut PlacedRule, context: &Conte
     check_limit_names(items, &rule.name, report);
     for item in items {
         let read: Option<Placed> = limits::read(item, (&rule.name, rule.mode), context, report);
-        if let Some(Placed { mut limit, place, key_place }) = read {
+        if let Some(Placed { mut limit, place, key_place, was_place }) = read {
             names::inherit(&mut limit, &rule.name, was);
             rule.limits.push(limit);
-            of_limits.push((place, key_place));
+            let was = was_place.or_else(|| was.first().map(names::Was::place)).unwrap_or(place);
+            of_limits.push(LimitPlaces { limit: place, key: key_place, was });
         }
     }
 }
@@ -327,7 +339,7 @@ fn check_limit_names(limits: &[Node], rule: &str, report: &mut Report) {
         match names.get(name) {
             Some(first) => {
                 let message = format!("the limit \"{rule}/{name}\" is here twice, first at {first}");
-                report.add(node.place, message, "give one another name");
+                report.add(node.place, message, "give one of them another name");
             }
             None => {
                 names.insert(name, node.place);
@@ -338,7 +350,7 @@ fn check_limit_names(limits: &[Node], rule: &str, report: &mut Report) {
 
 /// A key from a path needs the parameter in every pattern, or some requests would go without their limit.
 fn check_path_keys(placed: &PlacedRule, report: &mut Report) {
-    for (limit, (_, place)) in placed.rule.limits.iter().zip(&placed.limits) {
+    for (limit, LimitPlaces { key: place, .. }) in placed.rule.limits.iter().zip(&placed.limits) {
         for name in limit.key.parts.iter().filter_map(Part::path_parameter) {
             let matches = &placed.rule.matches;
             let everywhere = !matches.is_empty()
@@ -347,31 +359,18 @@ fn check_path_keys(placed: &PlacedRule, report: &mut Report) {
                     !matcher.paths.is_empty() && matcher.paths.iter().all(has)
                 });
             if !everywhere {
-                let message =
-                    format!("the key reads {{{name}}} from the path, which not every path of the rule has");
-                report.add(*place, message, format!("write {{{name}}} into each path of `match`"));
-            }
-        }
-    }
-}
-
-/// Two queues on one request are refused.
-fn check_queues(rules: &[PlacedRule], report: &mut Report) {
-    let mut queues: Vec<(&Rule, &str, Place)> = Vec::new();
-    for placed in rules {
-        for (limit, (place, _)) in placed.rule.limits.iter().zip(&placed.limits) {
-            if !limit.variants().any(|(_, terms)| matches!(terms.quota, Quota::LeakyBucket(_))) {
-                continue;
-            }
-            let meets = |(rule, _, _): &&(&Rule, &str, Place)| {
-                rule.name == placed.rule.name || overlap::may_meet(&rule.matches, &placed.rule.matches)
-            };
-            if let Some((_, first, _)) = queues.iter().find(meets) {
-                let message = format!("{} and {first} can both hold back one request", limit.name);
-                let remedy = "keep one leaky_bucket, or make their matches different in method, host or path";
+                let (message, remedy) = if placed.rule.name == FALLBACK {
+                    let message =
+                        format!("the key reads {{{name}}} from the path, and the fallback has no `match`");
+                    (message, "take another key, or write a rule with that path".to_owned())
+                } else {
+                    let message = format!(
+                        "the key reads {{{name}}} from the path, which not every path of the rule has"
+                    );
+                    (message, format!("write {{{name}}} into each path of `match`"))
+                };
                 report.add(*place, message, remedy);
             }
-            queues.push((&placed.rule, &limit.name, *place));
         }
     }
 }

@@ -25,9 +25,16 @@ pub(super) fn refuse_own(fields: &mut Fields<'_>, report: &mut Report) {
         if let Some(entry) = fields.entry(member) {
             report.add(
                 entry.place,
-                format!("the limit has plans, and `{member}` beside them"),
-                "move it into a plan: each plan has its own",
+                format!("`{member}` stands beside plans, and each plan has its own"),
+                "move it into a plan, or remove it",
             );
         }
+    }
+}
+
+/// Knows the same members of a limit whose plans have another name or are missing, so that nothing is said of them.
+pub(super) fn know_own(fields: &mut Fields<'_>) {
+    for member in ["says"].into_iter().chain(ALGORITHMS) {
+        fields.entry(member);
     }
 }

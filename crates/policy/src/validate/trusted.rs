@@ -39,7 +39,7 @@ fn trust(node: &Node, report: &mut Report) -> Option<Trust> {
     let everyone = fields.get("trust_everyone").and_then(|node| node.boolean("trust_everyone", report));
     if hops.is_none() && nets.is_none() {
         let remedy = "write `[10.0.0.0/8]` or `{ hops: 1 }`";
-        fields.lack(&["hops", "networks"], "trusted_proxies says neither networks nor hops", remedy);
+        fields.lack_source(&["hops", "networks"], "trusted_proxies says neither networks nor hops", remedy);
     }
     fields.finish(&["trust_unix"], report);
     match (hops, nets) {

@@ -133,15 +133,16 @@ fn value(inside: &str, place: Place, surroundings: &dyn Surroundings, report: &m
         None => (inside, None),
     };
     if !is_variable(name) || default.is_some_and(|default| default.contains('{')) {
-        let message = format!("${{{inside}}} is not a variable as they are read here");
+        let message = format!("${{{inside}}} is not how a variable is written");
         report.add(place, message, "write ${NAME}, or ${NAME:-default}");
         report.settle(place);
         return None;
     }
-    let set = surroundings.variable(name).filter(|value| !value.is_empty());
-    let value = set.or_else(|| default.map(str::to_owned));
+    let set = surroundings.variable(name);
+    let is_empty = set.is_some();
+    let value = set.filter(|value| !value.is_empty()).or_else(|| default.map(str::to_owned));
     if value.is_none() {
-        let message = format!("the variable {name} is not set");
+        let message = format!("the variable {name} is {}", if is_empty { "empty" } else { "not set" });
         report.add(place, message, format!("set it, or write a default: ${{{name}:-…}}"));
         report.settle(place);
     }

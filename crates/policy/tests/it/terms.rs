@@ -435,10 +435,8 @@ fn a_team_has_the_costs_of_the_policy_and_its_own() {
         assert_eq!(limit.was, ["web/r/a", "web/old/b", "core/c"]);
     }
     let twice = read(format!("tidegate: 1\ncosts: {{ search: 1 }}\n{}", rules("search"))).unwrap_err();
-    assert!(
-        twice.to_string().contains("the cost search is declared in the including file already"),
-        "{twice}"
-    );
+    let declared = "the cost search is declared in the policy that includes this file";
+    assert!(twice.to_string().contains(declared), "{twice}");
 }
 
 proptest! {

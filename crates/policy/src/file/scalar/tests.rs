@@ -21,9 +21,7 @@ fn spans_have_a_whole_number_and_a_known_unit() {
         ("5 min", "did you mean 5m?"),
         ("2hours", "did you mean 2h?"),
         ("1M", "did you mean 1m?"),
-        ("010s", "write 10"),
-        ("18446744073709551615d", "too large"),
-        ("99999999999999999999s", "too large"),
+        ("010s", "write 10s"),
         ("", "500ms"),
         ("s", "500ms"),
         ("-5s", "500ms"),
@@ -39,6 +37,9 @@ fn spans_have_a_whole_number_and_a_known_unit() {
     ] {
         let refused = span(text).expect_err(text);
         assert!(refused.contains(hint), "{text}: {refused}");
+    }
+    for text in ["18446744073709551615d", "99999999999999999999s"] {
+        assert_eq!(span(text), Ok(Span::from_micros(u64::MAX)), "{text} is out of every range");
     }
 }
 
@@ -81,9 +82,7 @@ fn rates_are_written_in_one_way() {
 fn integers_are_plain_digits() {
     assert_eq!(integer("0"), Ok(0));
     assert_eq!(integer("18446744073709551615"), Ok(u64::MAX));
-    for text in
-        ["", "-1", "+1", "1.0", "1e3", "0x10", "0o7", "007", "00", "1_000", "18446744073709551616", "１"]
-    {
+    for text in ["", "-1", "+1", "1.0", "1e3", "0x10", "0o7", "007", "00", "1_000", "１"] {
         assert!(integer(text).is_err(), "{text}");
     }
     for (text, meant) in [
@@ -94,10 +93,11 @@ fn integers_are_plain_digits() {
         ("0x10", "write 16"),
         ("1.0", "write 1"),
         ("10 requests", "write 10"),
-        ("1.5", "write digits only, such as 100"),
-        ("1e999", "write digits only, such as 100"),
-        ("10x", "write digits only, such as 100"),
     ] {
-        assert_eq!(integer(text), Err(meant.to_owned()), "{text}");
+        assert_eq!(integer(text), Err(Some(meant.to_owned())), "{text}");
     }
+    for text in ["1.5", "1e999", "10x"] {
+        assert_eq!(integer(text), Err(None), "{text}");
+    }
+    assert_eq!(integer("18446744073709551616"), Ok(u64::MAX), "out of every range");
 }

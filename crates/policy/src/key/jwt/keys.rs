@@ -112,7 +112,7 @@ impl KeySet {
         if list.iter().any(is_private) {
             return Err(flaw(
                 "holds a private key, which only the issuer needs",
-                "leave its public members only, and take the private key for known",
+                "leave its public members only, and have the issuer replace the key: treat this one as known to others",
             ));
         }
         let (keys, unfit): (Vec<_>, Vec<_>) = list.iter().map(Key::read).partition(Result::is_ok);
@@ -121,7 +121,7 @@ impl KeySet {
             None if keys.is_empty() => Err(flaw("has no key in it", SET)),
             Some(why) if keys.is_empty() => Err(Flaw {
                 why: format!("has no key that verifies tokens; the first {why}"),
-                remedy: "look whether it is the set that the issuer signs with",
+                remedy: "check whether it is the set that the issuer signs with",
             }),
             _ => Ok(Self { path: path.to_owned(), keys }),
         }

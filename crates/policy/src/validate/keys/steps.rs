@@ -43,7 +43,13 @@ fn normalizer(node: &Node, report: &mut Report) -> Option<Normalizer> {
         let region = region(code);
         if region.is_none() {
             let message = format!("\"{code}\" is not a region with phone numbers");
-            report.add(node.place, message, "write its two capital letters, such as US or FR");
+            let upper = code.to_ascii_uppercase();
+            let remedy = if crate::key::region(&upper).is_some() {
+                format!("did you mean {upper}?")
+            } else {
+                "write its two capital letters, such as US or FR".to_owned()
+            };
+            report.add(node.place, message, remedy);
         }
         load_phone_numbers();
         return region.map(|region| Normalizer::E164(Some(region)));

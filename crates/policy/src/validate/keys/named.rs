@@ -1,0 +1,35 @@
+//! Names of keys that are not declared.
+
+use super::SOURCES;
+
+/// Says what to do about a key that is not declared: many are built in under another name, or written in place.
+pub(super) fn undeclared(name: &str) -> String {
+    const ADDRESS: [&str; 8] = [
+        "ip",
+        "client",
+        "address",
+        "remote_addr",
+        "binary_remote_addr",
+        "remote_address",
+        "source_ip",
+        "peer",
+    ];
+    const EVERYONE: [&str; 6] = ["all", "everyone", "everybody", "none", "service", "*"];
+    let lower = name.to_ascii_lowercase();
+    let bare = lower.trim_start_matches('$');
+    let squeezed = bare.replace(['.', '-', ' '], "_");
+    if ADDRESS.contains(&squeezed.as_str()) {
+        return "did you mean \"client_ip\"?".to_owned();
+    }
+    if EVERYONE.contains(&bare) {
+        return "did you mean \"global\", everyone together?".to_owned();
+    }
+    let nginx = lower.strip_prefix("$http_").map(|field| field.replace('_', "-"));
+    let dotted = bare.split_once(['.', ':']).filter(|(source, _)| SOURCES.contains(source));
+    match (nginx, dotted) {
+        (Some(field), _) => format!("write {{ header: {field} }}"),
+        (_, Some((source, rest))) => format!("write {{ {source}: {} }}", rest.trim()),
+        _ if name.starts_with('/') => format!("write {{ json: {name} }}"),
+        _ => "declare it under `keys`".to_owned(),
+    }
+}
