@@ -12,6 +12,7 @@
 pub mod admin;
 pub mod api;
 pub mod app;
+mod changes;
 pub mod gateway;
 pub mod health;
 pub mod net;

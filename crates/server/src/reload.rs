@@ -4,7 +4,7 @@
 //! service. Then what is in force is replaced, each part by one store of a pointer. What a listener has taken over when
 //! it was bound cannot be replaced, and a policy that asks for that is refused whole.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,15 +12,17 @@ use std::time::SystemTime;
 
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
+use tidegate::Limiter;
 use tidegate::files::{LoadError, Loaded, Source};
-use tidegate::{Limiter, Reloaded};
-use tidegate_policy::{Diff, LimitDiff, Mode, Policy};
+use tidegate_policy::{Diff, Mode, Policy};
 
 use crate::api::{Token, TokenError, TokenInForce};
 use crate::gateway::{Gateway, Prepared};
 use crate::net::Networks;
 use crate::net::tls::{Certified, Shown, TlsError};
 use crate::proxy::UpstreamError;
+
+pub use crate::changes::Changes;
 
 /// Reads the policy anew.
 pub type Load = dyn Fn() -> Result<Loaded, LoadError> + Send + Sync;
@@ -78,8 +80,8 @@ struct Ready {
 }
 
 impl InForce {
-    /// Puts a policy into force, and returns what that changes, for people as well.
-    pub(crate) fn replace(&self, policy: Policy) -> Result<(Reloaded, Vec<String>), ReloadError> {
+    /// Puts a policy into force, and returns what that changes.
+    pub(crate) fn replace(&self, policy: Policy) -> Result<Changes, ReloadError> {
         let before = self.limiter.policy();
         let mut restart = before.as_ref().map(|before| needs_restart(before, &policy)).unwrap_or_default();
         if !self.limiter.has_store_of(&policy) {
@@ -90,7 +92,7 @@ impl InForce {
         }
         let ready = self.prepare(&policy)?;
         let networks = policy.trusted.networks().to_vec();
-        let words = before.map(|before| in_words(&Diff::between(&before, &policy))).unwrap_or_default();
+        let diff = before.map(|before| Diff::between(&before, &policy)).unwrap_or_default();
         let reloaded = self.limiter.reload(policy)?;
         // Nothing below can fail.
         self.balancers.replace(networks);
@@ -102,7 +104,7 @@ impl InForce {
         }
         self.api_token.replace(ready.api_token);
         self.admin_token.replace(ready.admin_token);
-        Ok((reloaded, words))
+        Ok(Changes::of(reloaded, &diff))
     }
 
     fn prepare(&self, policy: &Policy) -> Result<Ready, ReloadError> {
@@ -171,27 +173,6 @@ pub fn warn_of_shadow(policy: &Policy) {
     if !shadow.is_empty() {
         tracing::warn!(limits = shadow.join(", "), "SHADOW: these limits refuse nothing, they only count");
     }
-}
-
-/// The most changes that a reload tells one by one.
-const MOST_CHANGES: usize = 20;
-
-/// Says what becomes of each limit: `verify/per-account: looser, counts kept; in any 1m: 10 -> 20`.
-fn in_words(diff: &Diff) -> Vec<String> {
-    let line = |limit: &LimitDiff| {
-        // Whose terms they are is left out: that may be a client's key.
-        let was = limit.renamed_from.as_ref().map(|was| format!(" (was {was})")).unwrap_or_default();
-        let mut line = format!("{}{was}: {}, {}", limit.name, limit.strictness.word(), limit.fate.words());
-        for change in &limit.changes {
-            let _ = write!(line, "; {change}");
-        }
-        line
-    };
-    let mut lines: Vec<_> = diff.limits.iter().take(MOST_CHANGES).map(line).collect();
-    if let Some(more @ 1..) = diff.limits.len().checked_sub(MOST_CHANGES) {
-        lines.push(format!("{more} more; `tidegate diff` tells them all"));
-    }
-    lines
 }
 
 /// What became of reloads, and which policy is in force.

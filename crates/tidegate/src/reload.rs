@@ -155,7 +155,7 @@ impl Registered {
 }
 
 impl fmt::Display for Reloaded {
-    /// Writes `2 limits added (a/b, a/c), 1 changed (d/e), 4 as before`.
+    /// Writes `2 added (a/b, a/c), 1 changed (d/e), 4 limits as before`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (what, names) in [("added", &self.added), ("changed", &self.changed), ("dropped", &self.dropped)]
         {
@@ -163,7 +163,8 @@ impl fmt::Display for Reloaded {
                 write!(f, "{} {what} ({}), ", names.len(), shortened(names))?;
             }
         }
-        write!(f, "{} as before", self.kept)
+        let limits = if self.kept == 1 { "limit" } else { "limits" };
+        write!(f, "{} {limits} as before", self.kept)
     }
 }
 

@@ -168,7 +168,7 @@ fn a_truncated_file_changes_nothing_unless_it_is_asked_for() {
     fs::write(&file, policy(&upstream, 1)).unwrap();
     served.log("holds only the beginning");
     served.running.signal(Signal::HUP);
-    served.log("was reloaded: 1 dropped (everything/second), 1 as before");
+    served.log("was reloaded: 1 dropped (everything/second), 1 limit as before");
 }
 
 /// Guards the old policy against a bad one, and the log against being told the same twice a second.
@@ -272,9 +272,9 @@ fn an_included_file_is_watched_also_while_it_is_wrong() {
     let told = served.log("the policy in force stays");
     assert!(told["message"].as_str().unwrap().contains("team.yaml:"), "{told}");
     folder.file("team.yaml", team(2));
-    served.log("was reloaded: 1 added (shop/orders/all), 1 as before");
+    served.log("was reloaded: 1 added (shop/orders/all), 1 limit as before");
     folder.file("team.yaml", team(3));
-    served.log("was reloaded: 1 changed (shop/orders/all), 1 as before");
+    served.log("was reloaded: 1 changed (shop/orders/all), 1 limit as before");
     fs::remove_file(folder.path("team.yaml")).unwrap();
     served.log("team.yaml cannot be read any more");
     assert_eq!(served.reloads(), (2, 2));

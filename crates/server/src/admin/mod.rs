@@ -45,10 +45,13 @@ async fn reload(State(reloader): State<Reloader>) -> Response {
         Ok(done) => {
             let body = json!({
                 "version": reloader.status().version().hash,
-                "added": done.added,
-                "changed": done.changed,
-                "dropped": done.dropped,
-                "kept": done.kept,
+                "added": done.limits.added,
+                "changed": done.limits.changed,
+                "dropped": done.limits.dropped,
+                "kept": done.limits.kept,
+                "rules_changed": done.rules,
+                "settings_changed": done.settings,
+                "changes": done.lines,
             });
             ([(CACHE_CONTROL, "no-store")], Json(body)).into_response()
         }

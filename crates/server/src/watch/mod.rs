@@ -12,12 +12,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tidegate::Reloaded;
 use tidegate::files::{LoadError, Loaded, Source};
 use tidegate_policy::Policy;
 use tokio::task::JoinHandle;
 
-use crate::reload::{ReloadError, Reloader, Shared, warn_of_shadow};
+use crate::reload::{Changes, ReloadError, Reloader, Shared, warn_of_shadow};
 use look::Look;
 
 /// How long to wait between two looks. A change is taken by the second look after it, within two seconds.
@@ -62,13 +61,13 @@ impl Reloader {
     ///
     /// # Errors
     /// When it cannot be put into force; the one that is stays, whole.
-    pub async fn reload(&self) -> Result<Reloaded, ReloadError> {
+    pub async fn reload(&self) -> Result<Changes, ReloadError> {
         let this = self.clone();
         // On its own: whoever asked may leave, and half of it must not be all.
         finished(tokio::spawn(async move { this.reload_now().await })).await
     }
 
-    async fn reload_now(&self) -> Result<Reloaded, ReloadError> {
+    async fn reload_now(&self) -> Result<Changes, ReloadError> {
         let mut watched = self.shared.watched.lock().await;
         let done = match self.load().await {
             Ok(loaded) => self.put_into_force(loaded, &mut watched).await,
@@ -160,7 +159,7 @@ impl Reloader {
         loaded.ok_or(ReloadError::NoFile)?.map_err(ReloadError::Load)
     }
 
-    async fn put_into_force(&self, loaded: Loaded, watched: &mut Watched) -> Result<Reloaded, ReloadError> {
+    async fn put_into_force(&self, loaded: Loaded, watched: &mut Watched) -> Result<Changes, ReloadError> {
         let shared = Arc::clone(&self.shared);
         let (look, sources, done) = aside(move || {
             let Loaded { policy, sources } = loaded;
@@ -171,23 +170,23 @@ impl Reloader {
         })
         .await;
         match &done {
-            Ok((reloaded, words)) => {
+            Ok(changes) => {
                 *watched = Watched { kept: look, ..Watched::default() };
-                self.tell((reloaded, words), &sources);
+                self.tell(changes, &sources);
             }
             Err(_) => watched.more.extend(look.paths().cloned()),
         }
-        done.map(|(reloaded, _)| reloaded)
+        done
     }
 
-    fn tell(&self, (reloaded, words): (&Reloaded, &[String]), sources: &[Source]) {
+    fn tell(&self, changes: &Changes, sources: &[Source]) {
         let Shared { status, .. } = &*self.shared;
         status.apply(sources);
         let version = status.version().hash;
-        for change in words {
+        for change in &changes.lines {
             tracing::info!(version, "the policy changes {change}");
         }
-        tracing::info!(version, "the policy was reloaded: {reloaded}");
+        tracing::info!(version, "the policy was reloaded: {changes}");
         if let Some(policy) = self.shared.in_force.limiter.policy() {
             warn_of_shadow(&policy);
         }
