@@ -1,6 +1,7 @@
 //! The whole application: every face of a policy on real sockets, before a real upstream.
 
 mod bad_input;
+mod changes;
 mod faces;
 mod failures;
 mod gateway;

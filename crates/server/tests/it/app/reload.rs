@@ -21,16 +21,16 @@ use crate::support::{Gateway, Raw, RawServer, soon};
 use crate::tls::{Folder, certify, connect};
 
 /// An application by a policy file of the test's own.
-struct Served {
+pub(super) struct Served {
     folder: Folder,
-    file: PathBuf,
+    pub(super) file: PathBuf,
     at: Addresses,
-    reloader: Reloader,
+    pub(super) reloader: Reloader,
     _stop: oneshot::Sender<()>,
 }
 
 impl Served {
-    async fn by(name: &str, policy: impl FnOnce(&Folder) -> String) -> Self {
+    pub(super) async fn by(name: &str, policy: impl FnOnce(&Folder) -> String) -> Self {
         let folder = Folder::new(name);
         let text = policy(&folder);
         let file = folder.write("policy.yaml", text);
@@ -52,7 +52,7 @@ impl Served {
         soon(self.reloader.reload()).await.map(|_| ()).map_err(|error| error.to_string())
     }
 
-    async fn admin(&self, method: Method, path: &str) -> (StatusCode, String) {
+    pub(super) async fn admin(&self, method: Method, path: &str) -> (StatusCode, String) {
         let client = Client::builder(TokioExecutor::new()).build_http::<Empty<Bytes>>();
         let uri = format!("http://{}{path}", self.at.admin.unwrap());
         let request = Request::builder().method(method).uri(uri).body(Empty::new()).unwrap();
@@ -64,7 +64,7 @@ impl Served {
 }
 
 /// A policy of every face; `more` goes into the gateway's mapping.
-fn policy(upstream: std::net::SocketAddr, more: &str, limit: u64) -> String {
+pub(super) fn policy(upstream: std::net::SocketAddr, more: &str, limit: u64) -> String {
     format!(
         "tidegate: 1
 gateway: {{ listen: 127.0.0.1:0, upstream: \"http://{upstream}\"{more} }}
@@ -82,7 +82,7 @@ rules:
     )
 }
 
-async fn upstream() -> Gateway {
+pub(super) async fn upstream() -> Gateway {
     let answer = service_fn(|_: Request<hyper::body::Incoming>| async {
         Ok::<_, std::convert::Infallible>(Response::new(Empty::<Bytes>::new()))
     });
@@ -367,48 +367,4 @@ async fn a_reload_goes_on_when_its_caller_leaves() {
     // The next one waits for the first to end.
     let second = soon(served.reloader.reload()).await.unwrap();
     assert_eq!((second.limits.kept, served.reloader.status().reloads()), (1, (2, 0)));
-}
-
-/// Guards against a reload that opens a path or believes nobody any more, and is told as "as before"; and against a
-/// plan's change that does not say whose.
-#[tokio::test]
-async fn a_reload_tells_what_changes_outside_of_limits() {
-    let upstream = upstream().await;
-    let plans = "key: client_ip, plan: { header: x-plan, from: trusted_proxies, default: free }, plans: {
-          free: { says: Nine an hour., sliding_log: { limit: 9, window: 1h } },
-          gold: { says: GOLD an hour., sliding_log: { limit: GOLD, window: 1h } } }";
-    let by = |trusted: &str, closed: &str, gold: &str| {
-        let text = policy(upstream.address, "", 5);
-        let text = text.replace("rules:", &format!("trusted_proxies: {trusted}\nrules:{closed}"));
-        format!("{text}      - {{ name: sold, {} }}\n", plans.replace("GOLD", gold))
-    };
-    let closed = "\n  - { name: ops, match: { path: /ops/** }, refuse: { status: 403, because: Closed. } }";
-    let served = Served::by("told", |_| by("[192.0.2.7]", closed, "20")).await;
-    std::fs::write(&served.file, by("[]", "", "30")).unwrap();
-    let (status, body) = served.admin(Method::POST, "/reload").await;
-    let body: serde_json::Value = serde_json::from_str(&body).unwrap();
-    assert_eq!(
-        (status, &body["rules_changed"], &body["settings_changed"]),
-        (StatusCode::OK, &1.into(), &1.into())
-    );
-    let lines: Vec<_> =
-        body["changes"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
-    for (start, words) in [
-        ("setting trusted_proxies: ", "192.0.2.7"),
-        ("rule ops: removed", "/ops/**"),
-        ("r/sold [gold]: looser, counts kept", "20 -> 30"),
-    ] {
-        assert!(
-            lines.iter().any(|line| line.starts_with(start) && line.contains(words)),
-            "{start} in {lines:#?}"
-        );
-    }
-    std::fs::write(&served.file, by("[]", closed, "30")).unwrap();
-    let changes = soon(served.reloader.reload()).await.unwrap();
-    assert_eq!(changes.to_string(), "2 limits as before; 1 rule changed");
-    // A limit that goes on to count on something else is not as before.
-    std::fs::write(&served.file, by("[]", closed, "30").replace("key: client_ip", "key: global")).unwrap();
-    let changes = soon(served.reloader.reload()).await.unwrap();
-    assert_eq!(changes.to_string(), "1 changed (r/sold), 1 limit as before");
-    assert!(changes.lines.iter().any(|line| line.contains("starts fresh")), "{changes:?}");
 }
