@@ -1,11 +1,13 @@
 //! A policy as meant: what `parse` returns once nothing is left to say about the file.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::answer::{HeaderStyle, ProblemTemplate};
 use crate::client::TrustedProxies;
+use crate::limit::Limit;
 use crate::rule::Rule;
 use crate::secret::Identities;
 
@@ -45,6 +47,13 @@ pub struct Policy {
 }
 
 impl Policy {
+    /// Returns the names of the keys that limits look at, to count on them, for a cost or for a plan: a ready-made key of
+    /// another name would be read by nobody.
+    pub fn sources(&self) -> BTreeSet<&str> {
+        let rules = self.rules.iter().chain(&self.fallback);
+        rules.flat_map(|rule| &rule.limits).flat_map(Limit::sources).collect()
+    }
+
     /// Returns the files that the policy names and that whoever serves it opens: certificates and tokens.
     pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
         let tls = self.gateway.as_ref().and_then(|face| face.tls.as_ref());

@@ -44,7 +44,11 @@ fn what_is_denied_fails_and_what_is_not_passes() {
     assert_eq!(diff(&["--deny", "looser,fresh"], &looser).status.code(), Some(1));
     assert_eq!(diff(&["--deny", "tighter"], &looser).status.code(), Some(0));
     let renamed = [("name: per-challenge", "name: by-challenge")];
-    assert_eq!(diff(&["--deny", "looser"], &renamed).status.code(), Some(1), "what is gone admits everything");
+    assert_eq!(
+        diff(&["--deny", "looser"], &renamed).status.code(),
+        Some(1),
+        "what is gone admits everything"
+    );
     let other_key = [("        key: challenge", "        key: [account, challenge]")];
     assert_eq!(diff(&["--deny", "fresh"], &other_key).status.code(), Some(1));
 }

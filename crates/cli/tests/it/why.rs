@@ -131,6 +131,40 @@ fn keys_may_be_given_and_what_is_missing_or_reads_two_ways_is_told() {
     assert!(path.contains("no rule is asked: path "), "{path}");
 }
 
+/// Guards costs and plans by key: what tells them may be given ready-made as well, here and in tests.
+#[test]
+fn keys_that_only_a_cost_looks_at_may_be_given() {
+    let folder = Folder::new("why-cost");
+    let policy = folder.file(
+        "policy.yaml",
+        "tidegate: 1
+health: { listen: 127.0.0.1:0 }
+keys: { tier: { header: x-tier } }
+costs: { weight: { by: tier, default: 1, values: { heavy: 5 } } }
+rules:
+  - name: r
+    match: { path: /** }
+    limits: [{ name: l, says: Nine in any hour., key: global, cost: weight, sliding_log: { limit: 9, window: 1h } }]
+",
+    );
+    let output = run(["why", &policy.display().to_string(), "/x", "--key", "tier=heavy", "--output", "json"]);
+    let why: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+    assert!(why.to_string().contains("\"units\":5"), "{why}");
+    let tests = folder.file(
+        "policy.test.yaml",
+        "tidegate-test: 1
+policy: policy.yaml
+tests:
+  - name: heavy
+    steps:
+      - { request: { path: /x, keys: { tier: heavy } }, expect: { allowed: true } }
+      - { request: { path: /x, keys: { tier: heavy } }, expect: { allowed: false } }
+",
+    );
+    let output = run(["test", &tests.display().to_string()]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+}
+
 #[test]
 fn what_is_no_request_is_told_with_a_remedy() {
     let table: [(&[&str], &str); 6] = [

@@ -35,7 +35,7 @@ impl<'p> Names<'p> {
         let limits: Vec<&Limit> = rules.iter().flat_map(|rule| &rule.limits).collect();
         Self {
             rules: rules.iter().map(|rule| rule.name.as_str()).collect(),
-            sources: limits.iter().flat_map(|limit| limit.key.sources()).collect(),
+            sources: policy.sources().into_iter().collect(),
             parts: limits.iter().flat_map(|limit| limit.key.names()).collect(),
             limits,
         }

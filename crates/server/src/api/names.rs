@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
 use tidegate::Snapshot;
-use tidegate::policy_file::{Limit, Policy};
+use tidegate::policy_file::Policy;
 
 /// The names of the keys that limits look at: what they count on, and what tells a cost or a plan.
 #[derive(Debug, Default)]
@@ -14,9 +14,7 @@ pub(super) struct KeyNames(BTreeSet<String>);
 impl KeyNames {
     /// Returns the names that a policy's limits read.
     pub(super) fn of(policy: Option<&Policy>) -> Self {
-        let rules = policy.into_iter().flat_map(|policy| policy.rules.iter().chain(&policy.fallback));
-        let limits = rules.flat_map(|rule| &rule.limits);
-        Self(limits.flat_map(Limit::sources).map(str::to_owned).collect())
+        Self(policy.into_iter().flat_map(Policy::sources).map(str::to_owned).collect())
     }
 
     pub(super) fn has(&self, name: &str) -> bool {

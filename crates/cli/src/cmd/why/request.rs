@@ -84,12 +84,11 @@ impl Asked {
 
     /// Returns what is wrong when a key is given that no limit reads.
     pub(super) fn unknown_key(&self, policy: &Policy) -> Option<String> {
-        let limits = policy.rules.iter().chain(&policy.fallback).flat_map(|rule| &rule.limits);
-        let mut known: Vec<_> = limits.flat_map(|limit| limit.key.sources()).collect();
-        known.sort_unstable();
-        known.dedup();
-        let unknown = self.keys.keys().find(|name| !known.contains(&name.as_str()))?;
-        Some(format!("no limit reads a key {unknown}; there are {}", known.join(", ")))
+        let known = policy.sources();
+        let unknown = self.keys.keys().find(|name| !known.contains(name.as_str()))?;
+        let known = Vec::from_iter(known);
+        let there = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        Some(format!("no limit reads a key {unknown}; there are {there}"))
     }
 }
 
