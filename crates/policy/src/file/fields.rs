@@ -138,6 +138,13 @@ impl<'n> Fields<'n> {
         }
     }
 
+    /// Returns the member and its value that YAML took for one word: `path:/a`, `limit = 10`.
+    fn run_together<'e>(&self, entry: &'e Entry) -> Option<(&'static str, &'e str)> {
+        let (name, value) = entry.key.split_once([':', '=']).filter(|_| entry.value.kind() == "nothing")?;
+        let member = self.known.iter().find(|member| **member == name.trim())?;
+        Some((member, value.trim()))
+    }
+
     /// Returns what to do about a member that nobody knows, and the members that were meant by it; nothing when nobody
     /// knows that either.
     fn remedy(&self, entry: &Entry) -> Option<(String, Vec<&'static str>)> {
@@ -148,6 +155,9 @@ impl<'n> Fields<'n> {
         if let Some(known) = nearest(key, self.known.iter().copied()) {
             let meant = self.known.iter().copied().find(|member| *member == known);
             return Some((format!("did you mean \"{known}\"?"), meant.into_iter().collect()));
+        }
+        if let Some((member, value)) = self.run_together(entry) {
+            return Some((format!("write `{member}: {value}`, with a colon and a space"), vec![member]));
         }
         // A comma ends a text inside braces, and what follows looks like a key without a value.
         if key.contains(' ') && entry.value.kind() == "nothing" {

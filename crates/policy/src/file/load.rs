@@ -297,6 +297,12 @@ fn explain(error: &ScanError, text: &str, builder: &Builder, report: &mut Report
             at = start_of(above, at);
             ("this line has a colon without a space behind it".to_owned(), "write `name: value`")
         }
+        _ if error.info().contains("simple key") && !above.contains(':') => {
+            at = start_of(above, at);
+            let remedy =
+                "write `name: value`; begin a comment with `#`, and indent a text further than its member";
+            ("this line is neither a member nor part of a text before it".to_owned(), remedy)
+        }
         (message, remedy) if message == BRACKET => {
             let before = marker.col().checked_sub(1).and_then(|at| line.chars().nth(at));
             let variable = "put the whole text in double quotes, such as \"${NAME}\"";

@@ -8,7 +8,7 @@ use tidegate_algorithms::Span;
 const UNLIMITED: [&str; 7] = ["unlimited", "infinite", "infinity", ".inf", "none", "off", "-1"];
 
 /// Words of other products, and the words of the language that they may stand for: the first that is a choice is meant.
-const WORDS: [(&[&str], &[&str]); 10] = [
+const WORDS: [(&[&str], &[&str]); 11] = [
     (&["fail_open", "open", "ignore", "pass", "skip", "continue"], &["allow", "skip"]),
     (&["fail_closed", "closed", "block", "reject", "fail", "error"], &["deny", "refuse"]),
     (&["deny", "400"], &["refuse"]),
@@ -17,19 +17,17 @@ const WORDS: [(&[&str], &[&str]); 10] = [
     (&["log_only", "log", "dry", "dry_run", "report", "report_only", "monitor", "audit", "off"], &["shadow"]),
     (&["on", "true", "enabled", "active", "block"], &["enforce"]),
     (&["midnight", "utc", "calendar_day"], &["calendar"]),
+    (&["none", "no", "hidden"], &["nothing"]),
     (&["lower", "downcase", "casefold"], &["lowercase"]),
     (&["sha256", "sha-256", "digest"], &["hash"]),
 ];
 
 /// Returns the choice that a word stands for.
-pub(super) fn word<'a>(
-    given: &str,
-    mut choices: impl Iterator<Item = &'a str> + Clone,
-) -> Option<&'static str> {
+pub(super) fn word<'a>(given: &str, choices: impl Iterator<Item = &'a str> + Clone) -> Option<&'static str> {
     let given = given.to_ascii_lowercase();
     let meant =
         WORDS.iter().filter(|(words, _)| words.contains(&given.as_str())).flat_map(|(_, meant)| *meant);
-    meant.copied().find(|word| choices.any(|choice| choice == *word))
+    meant.copied().find(|word| choices.clone().any(|choice| choice == *word))
 }
 
 /// Returns whether a text says that there is no limit.

@@ -1,6 +1,7 @@
 //! Names of keys that are not declared.
 
 use super::SOURCES;
+use crate::file::is_name;
 
 /// Says what to do about a key that is not declared: many are built in under another name, or written in place.
 pub(super) fn undeclared(name: &str) -> String {
@@ -15,6 +16,10 @@ pub(super) fn undeclared(name: &str) -> String {
         "peer",
     ];
     const EVERYONE: [&str; 6] = ["all", "everyone", "everybody", "none", "service", "*"];
+    let parts: Vec<&str> = name.split([',', '+', '|', ' ']).filter(|part| !part.is_empty()).collect();
+    if parts.len() > 1 && parts.iter().all(|part| is_name(part)) {
+        return format!("write a list: [{}]", parts.join(", "));
+    }
     let lower = name.to_ascii_lowercase();
     let bare = lower.trim_start_matches('$');
     let squeezed = bare.replace(['.', '-', ' '], "_");
