@@ -8,6 +8,8 @@
 use smallvec::SmallVec;
 use tidegate_algorithms::{Ask, Change, Quota, State, Timestamp, carry, keep_until, peek};
 
+use crate::check::Algorithm;
+
 /// A state and the quota it was last written under.
 pub(crate) type Held = (State, Quota);
 
@@ -67,10 +69,20 @@ pub(crate) fn stricter(
 }
 
 /// Tells whether a state that is left says anything that the one in its place under `to` does not: that less is left of
-/// its own quota, or for longer. After most changes of numbers it does not, and there is no need for two.
+/// its own quota, or for longer. After a number was raised it does not, and there is no need for two. Where the algorithm is
+/// another, or fewer units show, a third plan may lose what is carried, so that a key on a round of three would gain.
 pub(crate) fn is_worth_keeping(gone: &Held, new: Option<&State>, to: &Quota, now: Timestamp) -> bool {
     let (state, from) = gone;
     let Some(new) = new else { return true };
+    let used =
+        |of: &Quota, state| of.nominal().saturating_sub(peek(of, Some(state), Ask::units(0), now).remaining);
+    // Of a lockout an attempt is left by every change that comes from elsewhere.
+    let is_raised = Algorithm::of(from) == Algorithm::of(to)
+        && from.nominal() <= to.nominal()
+        && !matches!(from, Quota::Lockout(_));
+    if used(from, state) > if is_raised { used(to, new) } else { 0 } {
+        return true;
+    }
     let Some(back) = carry(to, new, from, now) else { return true };
     let remaining = |state| peek(from, Some(state), Ask::units(0), now).remaining;
     let until = keep_until(from, state, now);
