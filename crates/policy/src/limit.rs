@@ -10,7 +10,7 @@ use crate::count::Count;
 use crate::key::{Key, digest, written_digest};
 use crate::plan::{Override, Plans};
 use crate::policy::Mode;
-use crate::rule::OnMissingKey;
+use crate::rule::{ClientSees, OnMissingKey};
 use crate::secret::Identities;
 use crate::values::Values;
 
@@ -31,6 +31,8 @@ pub struct Limit {
     pub(crate) overridden: Values<usize>,
     /// What happens to a request that lacks the key, where the limit says other than its rule.
     pub on_missing_key: Option<OnMissingKey>,
+    /// What a client is told of the limit, where it says other than its rule.
+    pub client_sees: Option<ClientSees>,
     /// How many units a request takes.
     pub cost: Cost,
     /// Which requests count.

@@ -115,7 +115,7 @@ fn built<'i>(
     limit: &file::Limit,
     identities: impl Fn() -> Option<&'i Identities>,
 ) -> Built {
-    let disclosure = match rule.client_sees {
+    let disclosure = match limit.client_sees.unwrap_or(rule.client_sees) {
         file::ClientSees::All => Disclosure::All,
         file::ClientSees::RetryAfter => Disclosure::RetryAfter,
         file::ClientSees::Nothing => Disclosure::Nothing,

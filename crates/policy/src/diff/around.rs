@@ -28,6 +28,8 @@ pub(super) fn compare(before: &Limit, after: &Limit, whose: Whose<'_>) -> Vec<Ch
     changes.extend(Change::of("mode", rules::mode(before.mode), rules::mode(after.mode), freer));
     let skips = |limit: &Limit| limit.on_missing_key.map_or("the rule's", rules::missing);
     changes.extend(Change::of("on_missing_key", skips(before), skips(after), Effect::Unclear));
+    let sees = |limit: &Limit| limit.client_sees.map_or("the rule's", rules::sees);
+    changes.extend(Change::of("client_sees", sees(before), sees(after), Effect::None));
     changes.extend(Change::of(
         "unit",
         or_none(before.unit.as_ref()),

@@ -174,7 +174,7 @@ fn openness(choice: OnStoreFailure) -> u8 {
     }
 }
 
-fn sees(choice: ClientSees) -> &'static str {
+pub(super) fn sees(choice: ClientSees) -> &'static str {
     match choice {
         ClientSees::All => "all",
         ClientSees::RetryAfter => "retry_after",

@@ -29,6 +29,7 @@ pub(super) fn limit() -> Value {
         member("alert_at", "The share of the limit from which its use raises an alert.", percent()),
         member("was", "The names it had before, the latest first.", one_or_more(&text(""))),
         member("on_missing_key", "What happens without the key.", rules::missing()),
+        member("client_sees", "What a client is told of it; what the rule says unless said.", rules::sees()),
         member("mode", "Whether refusals of this limit are carried out.", rules::mode()),
     ];
     members.extend(algorithms());

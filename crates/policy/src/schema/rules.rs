@@ -16,6 +16,11 @@ pub(super) fn missing() -> Value {
     one_of_words(&["refuse", "skip", "shared"])
 }
 
+/// Returns the shape of what a client is told.
+pub(super) fn sees() -> Value {
+    one_of_words(&["all", "retry_after", "nothing"])
+}
+
 /// Returns the shape of the list of rules.
 pub(super) fn rules() -> Value {
     let mut members = vec![
@@ -88,7 +93,7 @@ fn body() -> Vec<Member> {
             "What happens without the store.",
             one_of_words(&["deny", "allow", "local"]),
         ),
-        member("client_sees", "What a client is told.", one_of_words(&["all", "retry_after", "nothing"])),
+        member("client_sees", "What a client is told.", sees()),
         member("mode", "Whether refusals of this rule are carried out.", mode()),
     ]
 }

@@ -11,12 +11,16 @@ use crate::limit::{Limit, Terms, Whose};
 use crate::plan::Plans;
 use crate::policy::Mode;
 use crate::problem::Place;
-use crate::rule::OnMissingKey;
+use crate::rule::{ClientSees, OnMissingKey};
 use crate::values::Values;
 
 /// What may happen to a request without a key.
 pub(super) const MISSING: [(OnMissingKey, &str); 3] =
     [(OnMissingKey::Refuse, "refuse"), (OnMissingKey::Skip, "skip"), (OnMissingKey::Shared, "shared")];
+
+/// What a client may be told.
+pub(super) const SEES: [(ClientSees, &str); 3] =
+    [(ClientSees::All, "all"), (ClientSees::RetryAfter, "retry_after"), (ClientSees::Nothing, "nothing")];
 
 /// A limit and where it stands.
 pub(super) struct Placed {
@@ -45,6 +49,7 @@ pub(super) fn read(
     let own = fields.get("mode").and_then(|node| node.choice("mode", &MODES, report));
     let on_missing_key =
         fields.get("on_missing_key").and_then(|node| node.choice("on_missing_key", &MISSING, report));
+    let client_sees = fields.get("client_sees").and_then(|node| node.choice("client_sees", &SEES, report));
     let unit = fields.get("unit").and_then(|node| node.text("unit", report));
     let alert_at = fields.get("alert_at").and_then(|node| percent(node, report));
     let was = fields.get("was").map(|node| was(node, rule, context.team, report));
@@ -61,6 +66,7 @@ pub(super) fn read(
         overrides,
         overridden,
         on_missing_key,
+        client_sees,
         cost: cost.unwrap_or(Some(Cost::Units(1)))?,
         count: count.unwrap_or(Some(Count::Every))?,
         mode: if mode == Mode::Shadow { Mode::Shadow } else { own.unwrap_or(Mode::Enforce) },

@@ -305,9 +305,7 @@ fn store_failure(fields: &mut Fields<'_>, head: Head<'_>, report: &mut Report) -
 }
 
 fn client_sees(fields: &mut Fields<'_>, class: Class, report: &mut Report) -> ClientSees {
-    const WORDS: [(ClientSees, &str); 3] =
-        [(ClientSees::All, "all"), (ClientSees::RetryAfter, "retry_after"), (ClientSees::Nothing, "nothing")];
-    let said = fields.get("client_sees").and_then(|node| node.choice("client_sees", &WORDS, report));
+    let said = fields.get("client_sees").and_then(|node| node.choice("client_sees", &limits::SEES, report));
     let secret = matches!(class, Class::Verify | Class::Recovery | Class::Login);
     said.unwrap_or(if secret { ClientSees::RetryAfter } else { ClientSees::All })
 }

@@ -181,6 +181,16 @@ impl MissingName {
     }
 }
 
+impl SeesName {
+    fn of(choice: ClientSees) -> Self {
+        match choice {
+            ClientSees::All => Self::All,
+            ClientSees::RetryAfter => Self::RetryAfter,
+            ClientSees::Nothing => Self::Nothing,
+        }
+    }
+}
+
 impl<'a> RuleView<'a> {
     fn of(rule: &'a file::Rule, identities: Option<&Identities>) -> Self {
         Self {
@@ -195,11 +205,7 @@ impl<'a> RuleView<'a> {
                 OnStoreFailure::Allow => FailureName::Allow,
                 OnStoreFailure::Local => FailureName::Local,
             },
-            client_sees: match rule.client_sees {
-                ClientSees::All => SeesName::All,
-                ClientSees::RetryAfter => SeesName::RetryAfter,
-                ClientSees::Nothing => SeesName::Nothing,
-            },
+            client_sees: SeesName::of(rule.client_sees),
             mode: ModeName::of(rule.mode),
             refuse: rule
                 .refuse

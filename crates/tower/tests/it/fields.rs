@@ -79,6 +79,29 @@ async fn a_rule_that_tells_less_tells_less() {
     assert!(!String::from_utf8(refused.body().to_vec()).unwrap().contains("10"));
 }
 
+/// Guards a money cap against being shown to strangers because its rule tells all of its other limits.
+#[tokio::test]
+async fn a_limit_that_tells_less_than_its_rule_does() {
+    let rule = one_limit(FOUR, "    client_sees: all\n");
+    let cap = |sees: &str| {
+        let cap = "      - name: spend\n        says: Never more than two in any hour, for everyone together.\n        \
+                   key: global\n        sliding_log: { limit: 2, window: 1h }\n";
+        by(&format!("headers: [ietf]\n{rule}{cap}{sees}"))
+    };
+    let open = send(&cap(""), get("/")).await;
+    assert!(field(open.headers(), "ratelimit").unwrap().contains("r/spend"), "{open:?}");
+    let hidden = cap("        client_sees: retry_after\n");
+    for _ in 0..2 {
+        let allowed = send(&hidden, get("/")).await;
+        assert_eq!(field(allowed.headers(), "ratelimit-policy"), Some("\"r/l\";q=4;w=40"));
+        assert!(!field(allowed.headers(), "ratelimit").unwrap().contains("spend"));
+    }
+    let refused = send(&hidden, get("/")).await;
+    assert_eq!((refused.status().as_u16(), field(refused.headers(), "retry-after")), (429, Some("3600")));
+    let told = format!("{:?} {}", refused.headers(), String::from_utf8_lossy(refused.body()));
+    assert!(!told.contains("spend") && !told.contains("any hour"), "{told}");
+}
+
 #[tokio::test]
 async fn what_the_service_behind_says_of_its_own_limits_stays() {
     let limiter = by(&format!(

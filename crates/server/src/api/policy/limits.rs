@@ -5,7 +5,7 @@ use tidegate::policy_file::{self as file, Cost, Count, Identities, Whose};
 use utoipa::ToSchema;
 
 use super::quota::QuotaView;
-use super::{MissingName, ModeName};
+use super::{MissingName, ModeName, SeesName};
 use crate::api::outcome::OnSuccessName;
 
 /// One algorithm with its numbers on one key, in numbers and in words.
@@ -39,6 +39,9 @@ pub(super) struct LimitView<'a> {
     /// What happens to a request that lacks the key, where the limit says other than its rule.
     #[schema(required, inline = false)]
     on_missing_key: Option<MissingName>,
+    /// What a client is told of it, where the limit says other than its rule.
+    #[schema(required, inline = false)]
+    client_sees: Option<SeesName>,
     mode: ModeName,
 }
 
@@ -177,6 +180,7 @@ impl<'a> LimitView<'a> {
             unit: limit.unit.as_deref(),
             alert_at_percent: limit.alert_at,
             on_missing_key: limit.on_missing_key.map(MissingName::of),
+            client_sees: limit.client_sees.map(SeesName::of),
             mode: ModeName::of(limit.mode),
         }
     }

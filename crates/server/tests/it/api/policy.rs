@@ -121,6 +121,7 @@ rules:
         key: global
         cost: cents
         unit: cents
+        client_sees: retry_after
         alert_at: 80%
         sliding_log: { limit: 50000, window: 24h }
       - name: pace
@@ -163,6 +164,7 @@ async fn costs_plans_overrides_counts_and_refusals_are_told_and_no_key_is() {
         json!({ "by": "table", "name": "cents", "key": "country", "default_units": 25, "most_units": 40 })
     );
     assert_eq!((&spend["unit"], &spend["alert_at_percent"]), (&json!("cents"), &json!(80)));
+    assert_eq!((&spend["client_sees"], &pace["client_sees"]), (&json!("retry_after"), &json!(null)));
     assert_eq!((&spend["was"], &spend["count"]), (&json!(["pay/outlay"]), &json!({ "counts": "every" })));
     assert_eq!((&spend["plans"], &spend["overrides"]), (&json!(null), &json!([])));
     assert_eq!((&pace["cost"]["by"], &pace["cost"]["default_units"]), (&json!("header"), &json!(3)));

@@ -208,13 +208,17 @@ impl<'a> Seen<'a> {
 
     /// Returns whether clients are told all about a limit.
     fn tells_all(&self, limit: &Named) -> bool {
-        self.find(limit).0.client_sees == ClientSees::All
+        let (rule, limit) = self.find(limit);
+        limit.client_sees.unwrap_or(rule.client_sees) == ClientSees::All
     }
 
     /// Returns whether every refusal tells when to come back.
     fn tells_when(&self) -> bool {
         let mut rules = self.policy.rules.iter().chain(&self.policy.fallback);
-        rules.all(|rule| rule.client_sees != ClientSees::Nothing)
+        rules.all(|rule| {
+            let limits = rule.limits.iter().map(|limit| limit.client_sees.unwrap_or(rule.client_sees));
+            limits.chain([rule.client_sees]).all(|sees| sees != ClientSees::Nothing)
+        })
     }
 
     /// Returns whether a field says what is left of a limit.
