@@ -1,6 +1,7 @@
 //! `tidegate check`: exit codes, the problems' form, the table of limits.
 
 use std::io;
+use std::path::Path;
 
 use crate::process::{Folder, run, run_with_input, text, tidegate};
 
@@ -121,8 +122,12 @@ fn a_dash_reads_standard_input() {
 fn the_examples_are_sound() {
     let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
     let files: Vec<_> = std::fs::read_dir(examples).unwrap().map(|entry| entry.unwrap().path()).collect();
-    let is_policy = |path: &str| path.ends_with(".yaml") && !path.ends_with(".test.yaml");
-    let policies: Vec<_> = files.iter().filter(|path| is_policy(&path.to_string_lossy())).collect();
+    let is_policy = |path: &Path| {
+        let stem = path.file_stem().map(Path::new);
+        path.extension().is_some_and(|end| end == "yaml")
+            && stem.is_none_or(|stem| stem.extension().is_none_or(|end| end != "test"))
+    };
+    let policies: Vec<_> = files.iter().filter(|path| is_policy(path)).collect();
     assert!(!policies.is_empty());
     let output =
         run([std::ffi::OsStr::new("check")].into_iter().chain(policies.iter().map(|path| path.as_os_str())));
