@@ -37,8 +37,8 @@ struct CompiledRule {
 const IDLE_REQUESTS: u64 = 10_000;
 const IDLE_TIME: Duration = Duration::from_hours(1);
 
-/// What all overrides of a limit are counted under together.
-const OVERRIDDEN: &str = "override";
+/// What all overrides of a limit are counted under together: no plan can be called so.
+const OVERRIDDEN: &str = "(override)";
 
 /// Builds what is in force under a policy.
 pub(crate) fn compiled(

@@ -50,7 +50,7 @@ pub struct LimitObserved {
 /// A limit's answers under one plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TermsObserved {
-    /// The plan's name, if the limit has plans. What is overridden for single keys is counted together, as `override`.
+    /// The plan's name, if the limit has plans. What is overridden for single keys is counted together, as `(override)`.
     pub plan: Option<Arc<str>>,
     /// Requests it admitted.
     pub admitted: u64,

@@ -125,5 +125,17 @@ async fn overrides_are_counted_apart_and_under_no_key() {
     }
     let terms = &limiter.observe().limits[0].terms;
     let counts: Vec<_> = terms.iter().map(|terms| (terms.plan.as_deref(), terms.admitted)).collect();
-    assert_eq!(counts, [(None, 1), (Some("override"), 3)]);
+    assert_eq!(counts, [(None, 1), (Some("(override)"), 3)]);
+}
+
+/// Guards against an explanation that is silent on why a key has everybody's terms again.
+#[tokio::test]
+async fn terms_that_have_ended_are_told_with_their_last_day() {
+    let limiter = Limiter::from_policy_with(policy(CONTRACT), Elsewhen::at("2031-06-01")).unwrap();
+    let options = CheckOptions::default();
+    for (key, told) in [("tide", vec!["its own terms for this key ended 2031-05-31"]), ("ebb", vec![])] {
+        let ask = Ask::get("/").header("x-api-key", key);
+        let why = limiter.snapshot().why(&ask.as_seen(), None, options).await;
+        assert_eq!(why.limits().next().unwrap().notes, told, "{key}");
+    }
 }
