@@ -44,6 +44,17 @@ pub(crate) fn end_of_day(text: &str) -> Result<Timestamp, String> {
     instant(day.seconds().saturating_add(DAY)).ok_or_else(|| DAY_EXAMPLE.to_owned())
 }
 
+/// Writes the day that ends at an instant.
+pub(crate) fn day_before(instant: Timestamp) -> String {
+    let mut left = (instant.as_micros() / 1_000_000 / DAY).saturating_sub(1);
+    let (mut year, mut month) = (1970, 1);
+    while let Some(rest) = left.checked_sub(days_of_month(year, month)) {
+        left = rest;
+        (year, month) = if month == 12 { (year + 1, 1) } else { (year, month + 1) };
+    }
+    format!("{year:04}-{month:02}-{:02}", left + 1)
+}
+
 fn instant(seconds: u64) -> Option<Timestamp> {
     Timestamp::from_micros(seconds.checked_mul(1_000_000)?)
 }
@@ -105,6 +116,13 @@ fn days_of_month(year: u64, month: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_day_is_written_as_it_was_read() {
+        for day in ["1970-01-01", "2000-02-29", "2027-01-31", "2027-12-31", "2111-12-30"] {
+            assert_eq!(day_before(end_of_day(day).unwrap()), day);
+        }
+    }
 
     /// Guards the calendar: a day too many or too few shifts every calendar window that is tested.
     #[test]

@@ -67,6 +67,7 @@ mod secret;
 pub mod suite;
 mod surroundings;
 mod trace;
+mod unheeded;
 mod validate;
 mod values;
 

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use tidegate_algorithms::Timestamp;
 
+use crate::date;
 use crate::key::Part;
 use crate::limit::{Limit, Terms};
 use crate::request::{Ambiguous, Facts};
@@ -128,6 +129,11 @@ impl Plans {
 }
 
 impl Override {
+    /// Returns the last day on which it holds, as the file writes it, if it ends.
+    pub fn last_day(&self) -> Option<String> {
+        self.until.map(date::day_before)
+    }
+
     /// Returns whether it holds at an instant; one that ends does not where the instant is not known.
     pub fn holds(&self, now: Option<Timestamp>) -> bool {
         self.until.is_none_or(|until| now.is_some_and(|now| now < until))
@@ -153,6 +159,13 @@ impl Limit {
     /// to show as it is.
     pub fn plan_asked<'a>(&self, facts: &Facts<'a>) -> Option<Cow<'a, str>> {
         self.plans.as_ref()?.asked(facts)
+    }
+
+    /// Returns the override for the request's key that no longer holds, if there is one.
+    pub(crate) fn ended_override(&self, facts: &Facts<'_>) -> Option<&Override> {
+        let found = self.overridden.read(self.key.parts.first()?, facts).ok().flatten()?;
+        let now = facts.now()?;
+        self.overrides.get(found).filter(|one| !one.holds(Some(now)))
     }
 
     /// Returns the index of the override that holds for the request's key, if one does.

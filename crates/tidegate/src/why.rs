@@ -3,7 +3,7 @@
 //! What applies, what is read and what is skipped is asked of the code that decides; here it is only written down.
 
 use tidegate_policy as file;
-use tidegate_policy::{Client, Fit, Identities, Matched, ReadyKeys, Request, Seen, Whose};
+use tidegate_policy::{Client, Fit, Identities, KeyPart, Matched, ReadyKeys, Request, Seen, Whose};
 
 use crate::compile::Compiled;
 use crate::limiter::{CheckOptions, Snapshot};
@@ -18,6 +18,9 @@ pub struct Why {
     pub path: Result<String, BadKey>,
     /// Whom the request comes from, unless the peer is unknown.
     pub client: Option<Client>,
+    /// Every key that the file declares, as it was read, whether a limit counts on it or not; of those that a rule's path
+    /// has, by the first that applies. Not those that cannot be read in one way only, and none when no rule applies.
+    pub keys: Vec<KeyWhy>,
     /// Every rule, in the order of the file, the fallback last.
     pub rules: Vec<RuleWhy>,
     /// The verdict.
@@ -46,6 +49,8 @@ pub struct LimitWhy {
     pub key: Vec<KeyWhy>,
     /// What it did.
     pub looked: Looked,
+    /// What it did not heed, each in a sentence: terms that have ended, a plan or a cost named by nobody it believes.
+    pub notes: Vec<String>,
     /// The name under which its counts are kept, and the key as it is counted, if it is.
     counted: Option<(String, Vec<u8>)>,
 }
@@ -101,6 +106,12 @@ impl Why {
     }
 }
 
+impl KeyWhy {
+    fn of(part: KeyPart<'_>) -> Self {
+        Self { name: part.name.to_owned(), source: part.source, value: part.value }
+    }
+}
+
 impl LimitWhy {
     /// Returns what the limit said, if it was asked.
     pub fn decision(&self) -> Option<&LimitDecision> {
@@ -133,7 +144,7 @@ impl Snapshot {
         options: CheckOptions,
         verdict: &Verdict,
     ) -> Why {
-        let none = |path| Why { path, client: None, rules: Vec::new(), verdict: verdict.clone() };
+        let none = |path| Why { path, client: None, keys: Vec::new(), rules: Vec::new(), verdict: verdict.clone() };
         let Some(compiled) = &self.inner.policy else { return none(Ok(request.path.to_owned())) };
         let policy = &*compiled.policy;
         let seen = match policy.see_at(request, ready, compiled.dates.at(options)) {
@@ -144,6 +155,7 @@ impl Snapshot {
         Why {
             path: Ok(seen.path().to_owned()),
             client: seen.client(),
+            keys: telling.keys(),
             rules: telling.rules(),
             verdict: verdict.clone(),
         }
@@ -188,6 +200,22 @@ impl Telling<'_> {
         rules
     }
 
+    /// Reads the keys that are declared under every rule that applies, since a path may have its own parts for each.
+    fn keys(&self) -> Vec<KeyWhy> {
+        let policy = &self.compiled.policy;
+        let mut keys: Vec<KeyWhy> = Vec::new();
+        for matched in policy.matching(self.seen).chain(policy.fallback_for(self.seen)) {
+            for part in policy.show_keys(&matched.facts).flatten() {
+                match keys.iter_mut().find(|known| known.name == part.name) {
+                    None => keys.push(KeyWhy::of(part)),
+                    Some(known) if known.value.is_none() && part.value.is_some() => *known = KeyWhy::of(part),
+                    Some(_) => {}
+                }
+            }
+        }
+        keys
+    }
+
     /// Returns whether every enforced limit of the rules that apply leaves the request alone.
     fn reaches_fallback(&self) -> bool {
         let looks = |matched: &Matched<'_>, limit: &file::Limit| {
@@ -207,11 +235,7 @@ impl Telling<'_> {
 
     fn limit(&self, limit: &file::Limit, matched: &Matched<'_>) -> LimitWhy {
         let shown = limit.key.show(&matched.facts).unwrap_or_default();
-        let key = shown.into_iter().map(|part| KeyWhy {
-            name: part.name.to_owned(),
-            source: part.source,
-            value: part.value,
-        });
+        let key = shown.into_iter().map(KeyWhy::of);
         let mut bytes = Vec::new();
         let looked = match self.read(limit, matched, &mut bytes) {
             Err(bad) => Looked::Unreadable(bad),
@@ -224,7 +248,9 @@ impl Telling<'_> {
         };
         let is_counted = matches!(looked, Looked::Asked { .. }) && !limit.key.is_global();
         let counted = is_counted.then(|| (limit.storage_name().to_owned(), bytes));
-        LimitWhy { name: limit.name.clone(), key: key.collect(), looked, counted }
+        let notes =
+            if matches!(looked, Looked::Asked { .. }) { limit.unheeded(&matched.facts) } else { Vec::new() };
+        LimitWhy { name: limit.name.clone(), key: key.collect(), looked, notes, counted }
     }
 
     fn read(

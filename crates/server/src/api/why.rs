@@ -74,6 +74,8 @@ struct LimitView<'a> {
     /// Why these of its terms are the request's, where others have others.
     #[schema(required, example = "is the default plan")]
     terms: Option<&'a str>,
+    /// What it did not heed: terms for the key that have ended, a plan or a cost named by somebody who is no trusted proxy.
+    notes: &'a [String],
 }
 
 /// A part of a key. Its value is not told.
@@ -200,6 +202,7 @@ impl<'a> LimitView<'a> {
             problem,
             units,
             terms,
+            notes: &limit.notes,
         }
     }
 }

@@ -8,6 +8,8 @@ use tidegate::policy_file::{self, Request};
 use tidegate::why::{Looked, Why};
 use tidegate::{CheckOptions, Limiter, Ruling, Span, Timestamp};
 
+use crate::world::by;
+
 /// Every way to leave a request out, to skip it, to share a key, to refuse and to choose.
 const RULES: &str = r#"
 tidegate: 1
@@ -235,5 +237,46 @@ fn a_shadow_rule_that_refuses_is_told_as_one() {
         let closed = why.rules.iter().find(|rule| rule.name == "closed").unwrap();
         assert!(closed.because.ends_with(told), "{}", closed.because);
         assert_eq!(why.verdict.is_allowed(), allowed);
+    }
+}
+
+/// Guards against a plan or a cost that is sent, ignored, and missing in the explanation.
+#[tokio::test]
+async fn what_an_untrusted_peer_claims_is_told_to_be_not_believed() {
+    let limiter = by("
+trusted_proxies: [192.0.2.7]
+rules:
+  - name: api
+    match: { path: /** }
+    limits:
+      - name: l
+        key: client_ip
+        cost: { header: x-cost, from: trusted_proxies, default: 1 }
+        plan: { header: x-plan, from: trusted_proxies, default: free }
+        plans:
+          free: { says: Ten a minute per client., sliding_counter: { limit: 10, window: 1m } }
+          paid: { says: 20 a minute per client., sliding_counter: { limit: 20, window: 1m } }
+");
+    let mut headers = HeaderMap::new();
+    headers.insert("x-plan", HeaderValue::from_static("paid"));
+    headers.insert("x-cost", HeaderValue::from_static("0"));
+    for (peer, told) in [("203.0.113.1", 2), ("192.0.2.7", 0)] {
+        let peer = Some(peer.parse().unwrap());
+        let request = Request {
+            method: "GET",
+            host: None,
+            path: "/",
+            query: None,
+            headers: &headers,
+            peer,
+            body: None,
+        };
+        let why = limiter.snapshot().why(&request, None, CheckOptions::default()).await;
+        let notes = &why.limits().next().unwrap().notes;
+        let all = [
+            r#"header x-plan = "paid" is not believed, since 203.0.113.1 is no trusted proxy"#,
+            r#"header x-cost = "0" is not believed, since 203.0.113.1 is no trusted proxy"#,
+        ];
+        assert_eq!(notes[..], all[..told]);
     }
 }

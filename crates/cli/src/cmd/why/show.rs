@@ -73,6 +73,7 @@ fn limit_lines(limit: &LimitWhy) -> Vec<String> {
     if let Some(terms) = terms {
         lines.push(format!("{} {}", terms.name, terms.because));
     }
+    lines.extend(limit.notes.iter().cloned());
     let Some(decision) = decision else {
         lines.push("is not asked, since the request is turned away before".to_owned());
         return lines;
@@ -179,6 +180,7 @@ fn limit_json(limit: &LimitWhy) -> Value {
         "units": units,
         "plan": terms.map(|terms| &terms.name),
         "plan_because": terms.map(|terms| &terms.because),
+        "notes": limit.notes,
         "state": state,
     })
 }
