@@ -3,7 +3,7 @@
 use crate::cost::Cost;
 use crate::key::Part;
 use crate::limit::Limit;
-use crate::plan::PlanBy;
+use crate::plan::{Override, PlanBy};
 use crate::request::Facts;
 
 /// The most characters that are shown of what somebody sent.
@@ -13,7 +13,7 @@ impl Limit {
     /// Says what of a request is not heeded when its terms and its cost are chosen, each in a sentence: terms of its own
     /// that have ended, and a plan or a cost named by somebody who is not believed.
     pub fn unheeded(&self, facts: &Facts<'_>) -> Vec<String> {
-        let ended = self.ended_override(facts).and_then(|one| one.last_day());
+        let ended = self.ended_override(facts).and_then(Override::last_day);
         let ended = ended.map(|day| format!("its own terms for this key ended {day}"));
         let plan = self.plans.as_ref().and_then(|plans| match &plans.by {
             PlanBy::Header(part) => disbelieved(part, facts),
