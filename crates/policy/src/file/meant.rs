@@ -23,7 +23,10 @@ const WORDS: [(&[&str], &[&str]); 11] = [
 ];
 
 /// Returns the choice that a word stands for.
-pub(super) fn word<'a>(given: &str, choices: impl Iterator<Item = &'a str> + Clone) -> Option<&'static str> {
+pub(super) fn word<'a>(
+    given: &str,
+    choices: &(impl Iterator<Item = &'a str> + Clone),
+) -> Option<&'static str> {
     let given = given.to_ascii_lowercase();
     let meant =
         WORDS.iter().filter(|(words, _)| words.contains(&given.as_str())).flat_map(|(_, meant)| *meant);

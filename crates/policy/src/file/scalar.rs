@@ -61,7 +61,7 @@ impl Node {
         };
         let remedy = match nearest(given, names()) {
             Some(word) => format!("did you mean \"{word}\"?"),
-            None => match (meant::word(given, names()), words) {
+            None => match (meant::word(given, &names()), words) {
                 (Some(word), _) => format!("did you mean \"{word}\"?"),
                 (None, [(_, only)]) => format!("write {only}"),
                 (None, _) => format!("it is one of {}", names().collect::<Vec<_>>().join(", ")),
