@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use crate::answer::{HeaderStyle, ProblemTemplate};
 use crate::client::TrustedProxies;
+use crate::key::{KeyPart, Part};
 use crate::limit::Limit;
+use crate::request::{Ambiguous, Facts};
 use crate::rule::Rule;
 use crate::secret::Identities;
 
@@ -32,6 +34,8 @@ pub struct Policy {
     pub mode: Mode,
     /// The codes that `guesses` names, in the order of the file.
     pub codes: Vec<Code>,
+    /// The keys that the file declares, and those of the files of teams as `team/key`.
+    pub(crate) keys: Vec<Part>,
     /// The rules, in the order of the file; every one that matches applies.
     pub rules: Vec<Rule>,
     /// The rule for requests that no enforced limit looked at. Its matches are empty.
@@ -47,11 +51,30 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Returns the names of the keys that limits look at, to count on them, for a cost or for a plan: a ready-made key of
-    /// another name would be read by nobody.
+    /// Returns the names that ready-made keys go by: those of declared keys, and of what limits look at besides, to count
+    /// on it, for a cost or for a plan. A `first_of` stands there by its alternatives.
     pub fn sources(&self) -> BTreeSet<&str> {
-        let rules = self.rules.iter().chain(&self.fallback);
-        rules.flat_map(|rule| &rule.limits).flat_map(Limit::sources).collect()
+        let mut declared = Vec::new();
+        self.keys.iter().for_each(|part| part.sources(&mut declared));
+        self.limits().flat_map(Limit::sources).chain(declared).collect()
+    }
+
+    /// Returns the names that [`Policy::show_keys`] may give: those of declared keys, and of what limits count on besides.
+    pub fn key_names(&self) -> BTreeSet<&str> {
+        let declared = self.keys.iter().map(|part| part.name.as_str());
+        self.limits().flat_map(|limit| limit.key.names()).chain(declared).collect()
+    }
+
+    /// Reads every declared key for people, whether a limit counts on it or not.
+    pub fn show_keys<'p>(
+        &'p self,
+        facts: &Facts<'_>,
+    ) -> impl Iterator<Item = Result<KeyPart<'p>, Ambiguous>> {
+        self.keys.iter().map(|part| part.show(facts))
+    }
+
+    fn limits(&self) -> impl Iterator<Item = &Limit> {
+        self.rules.iter().chain(&self.fallback).flat_map(|rule| &rule.limits)
     }
 
     /// Returns the files that the policy names and that whoever serves it opens: certificates and tokens.

@@ -7,6 +7,7 @@ mod demo;
 mod diff;
 mod help;
 mod http;
+mod named;
 mod process;
 mod reload;
 mod serve;

@@ -59,7 +59,7 @@ impl Part {
         Some(())
     }
 
-    fn show(&self, facts: &Facts<'_>) -> Result<KeyPart<'_>, Ambiguous> {
+    pub(crate) fn show(&self, facts: &Facts<'_>) -> Result<KeyPart<'_>, Ambiguous> {
         let choice = self.find(facts)?.and_then(|found| found.choice);
         let source = match (&self.from, choice) {
             (Origin::FirstOf(parts), Some(index)) => {

@@ -10,10 +10,10 @@ use crate::rule::Rule;
 struct Names<'p> {
     rules: Vec<&'p str>,
     limits: Vec<&'p Limit>,
-    /// The keys that limits read, under the names that ready-made ones go by.
+    /// The names that ready-made keys go by.
     sources: Vec<&'p str>,
-    /// The parts of keys.
-    parts: Vec<&'p str>,
+    /// The names of keys.
+    keys: Vec<&'p str>,
 }
 
 /// Reports every name that the policy does not have.
@@ -36,7 +36,7 @@ impl<'p> Names<'p> {
         Self {
             rules: rules.iter().map(|rule| rule.name.as_str()).collect(),
             sources: policy.sources().into_iter().collect(),
-            parts: limits.iter().flat_map(|limit| limit.key.names()).collect(),
+            keys: policy.key_names().into_iter().collect(),
             limits,
         }
     }
@@ -53,7 +53,7 @@ impl<'p> Names<'p> {
             }
             Expectation::Plan(list) => ("limit", &limits, list.iter().map(|(named, _)| named).collect()),
             Expectation::Matches(list) => ("rule", &self.rules, list.iter().collect()),
-            Expectation::Keys(list) => ("key", &self.parts, list.iter().map(|(named, _)| named).collect()),
+            Expectation::Keys(list) => ("key", &self.keys, list.iter().map(|(named, _)| named).collect()),
             Expectation::Admitted(_)
             | Expectation::Allowed(_)
             | Expectation::Status(_)

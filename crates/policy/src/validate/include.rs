@@ -9,6 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use super::rules::{self, Context, PlacedRule};
 use super::{entries, matches, overlap, variables, version};
 use crate::file::{self, Entry, Fields, Node, Report, Value};
+use crate::key::Part;
 use crate::matcher::Matcher;
 use crate::policy::Code;
 use crate::problem::Place;
@@ -51,6 +52,7 @@ pub(super) struct Outer<'a> {
 pub(super) struct Included {
     pub(super) rules: Vec<PlacedRule>,
     pub(super) codes: Vec<Code>,
+    pub(super) keys: Vec<Part>,
     /// Whether every file could be looked into.
     pub(super) readable: bool,
 }
@@ -160,7 +162,7 @@ impl<'n> Team<'n> {
             let remedy = format!("write it into {}", report.name_of(Place::START));
             report.add(entry.place, message, remedy);
         }
-        let keys = outer.context.keys.within(fields.get("keys"), report);
+        let keys = outer.context.keys.within(self.name, fields.get("keys"), report);
         let own = self.codes(fields.get("codes"), outer.context.codes, report);
         let codes = [outer.context.codes, &own].concat();
         let costs = outer.context.costs.within(fields.get("costs"), &keys, report);
@@ -176,6 +178,7 @@ impl<'n> Team<'n> {
         self.check_scope(&rules, report);
         included.rules.extend(rules);
         included.codes.extend(own);
+        included.keys.extend(keys.beyond(outer.context.keys.declared()));
         Some(())
     }
 

@@ -35,6 +35,8 @@ const PREFIXES: (u8, u8) = (32, 64);
 
 /// The keys that limits may name.
 pub(super) struct Table<'a> {
+    /// The team whose file this is, if it is one's: its keys are known elsewhere as `team/key`.
+    team: Option<String>,
     parts: Vec<Part>,
     /// Names whose definitions could not be read: they are no unknown names.
     broken: Vec<String>,
@@ -47,6 +49,7 @@ impl<'a> Table<'a> {
     /// Reads the keys of the policy file itself.
     pub(super) fn read(node: Option<&Node>, reading: Reading<'a>, report: &mut Report) -> Self {
         let mut table = Self {
+            team: None,
             parts: BUILT_IN.map(built_in).to_vec(),
             broken: Vec::new(),
             coming: Vec::new(),
@@ -58,8 +61,9 @@ impl<'a> Table<'a> {
 
     /// Reads the keys of a file that another one includes, which knows the other's keys as well and may not declare
     /// them anew.
-    pub(super) fn within(&self, node: Option<&Node>, report: &mut Report) -> Self {
+    pub(super) fn within(&self, team: &str, node: Option<&Node>, report: &mut Report) -> Self {
         let mut table = Self {
+            team: Some(team.to_owned()),
             parts: self.parts.clone(),
             broken: self.broken.clone(),
             coming: Vec::new(),
@@ -67,6 +71,32 @@ impl<'a> Table<'a> {
         };
         table.declare_all(node, report);
         table
+    }
+
+    /// Returns the declared keys that another table does not have.
+    pub(super) fn beyond(&self, other: &[Part]) -> Vec<Part> {
+        let added = |part: &&Part| other.iter().all(|known| known.name != part.name);
+        self.declared().iter().filter(added).cloned().collect()
+    }
+
+    /// Returns the keys that are declared, with those of the including file.
+    pub(super) fn declared(&self) -> &[Part] {
+        self.parts.get(BUILT_IN.len()..).unwrap_or_default()
+    }
+
+    /// Returns the name of a key as the file writes it.
+    fn written<'p>(&self, part: &'p Part) -> &'p str {
+        let own = self.team.as_ref().and_then(|team| part.name.strip_prefix(team)?.strip_prefix('/'));
+        own.unwrap_or(&part.name)
+    }
+
+    /// Returns the name by which a key that the file declares is known over all files.
+    fn full(&self, name: &str) -> String {
+        self.team.as_ref().map_or_else(|| name.to_owned(), |team| format!("{team}/{name}"))
+    }
+
+    fn find(&self, name: &str) -> Option<&Part> {
+        self.parts.iter().find(|part| self.written(part) == name)
     }
 
     /// Declares keys in an order in which each finds those that it is read from, wherever they stand in the file.
@@ -114,7 +144,7 @@ impl<'a> Table<'a> {
             return false;
         }
         let taken =
-            self.parts.iter().map(|part| &part.name).chain(&self.broken).any(|declared| declared == name);
+            self.find(name).is_some() || self.broken.iter().any(|declared| declared == name);
         if taken {
             let message = format!("the key {name} is declared in the policy that includes this file");
             report.add(entry.place, message, "use that one, or give this one another name");
@@ -142,7 +172,7 @@ impl<'a> Table<'a> {
             let part = self.part(item, report)?;
             parts.push(part);
         }
-        Some(Part { name: entry.key.clone(), called, from: Origin::FirstOf(parts) })
+        Some(Part { name: self.full(&entry.key), called, from: Origin::FirstOf(parts) })
     }
 
     /// Reads the key of a limit: a name, a mapping, or a list of them.
@@ -185,10 +215,10 @@ impl<'a> Table<'a> {
             return None;
         }
         let name = node.text("a key", report)?;
-        let found = self.parts.iter().find(|part| part.name == name);
+        let found = self.find(name);
         if found.is_none() && !self.broken.iter().any(|broken| broken == name) {
             let unread = self.broken.iter().chain(&self.coming).map(String::as_str);
-            let names = self.parts.iter().map(|part| part.name.as_str()).chain(unread);
+            let names = self.parts.iter().map(|part| self.written(part)).chain(unread);
             let remedy = match nearest(name, names) {
                 Some(near) => format!("did you mean \"{near}\"?"),
                 None => named::undeclared(name),
@@ -256,7 +286,7 @@ impl<'a> Table<'a> {
         };
         let read = node.scalar().or_else(|| node.member("claim").and_then(Node::scalar));
         let reads = || format!("{source} {}", read.unwrap_or_default()).trim_end().to_owned();
-        Some(Part { name: name.map_or_else(reads, str::to_owned), called, from })
+        Some(Part { name: name.map_or_else(reads, |name| self.full(name)), called, from })
     }
 
     /// Reads a claim that is no key but tells something: a mapping such as a key's `jwt` has.
@@ -283,7 +313,7 @@ impl<'a> Table<'a> {
             report.add(node.place, message, remedy);
             return None;
         }
-        let is_coming = !self.parts.iter().any(|part| part.name == name)
+        let is_coming = self.find(name).is_none()
             && self.coming.iter().any(|coming| coming == name)
             && !self.broken.iter().any(|broken| broken == name);
         let part = if is_coming { None } else { Some(self.named(node, report)?) };

@@ -30,6 +30,7 @@ use tidegate_algorithms::Span;
 
 use crate::Reading;
 use crate::file::{Fields, Node, Report};
+use crate::key::Part;
 use crate::policy::{Code, EncodedSlash, Mode, Policy, StoreChoice};
 use crate::rule::Rule;
 use crate::suite;
@@ -62,7 +63,7 @@ pub(crate) fn policy(mut root: Node, reading: Reading<'_>, report: &mut Report) 
     let mode = top.get("mode").and_then(|node| node.choice("mode", &MODES, report)).unwrap_or(Mode::Enforce);
     let encoded_slash = top.get("paths").and_then(|node| paths(node, report));
     let identities = outside::identities(&mut top, reading, report);
-    let Limiting { codes, rules, fallback } = limiting(&mut top, mode, reading, report);
+    let Limiting { codes, keys, rules, fallback } = limiting(&mut top, mode, reading, report);
     let headers = answers::headers(top.get("headers"), report);
     let problem = answers::problem(top.get("problem"), report);
     top.finish(&LATER, report);
@@ -76,6 +77,7 @@ pub(crate) fn policy(mut root: Node, reading: Reading<'_>, report: &mut Report) 
         instances: instances.and_then(|count| u32::try_from(count).ok()).unwrap_or(1),
         mode,
         codes,
+        keys,
         rules,
         fallback,
         headers,
@@ -88,6 +90,7 @@ pub(crate) fn policy(mut root: Node, reading: Reading<'_>, report: &mut Report) 
 /// What is limited, over all files.
 struct Limiting {
     codes: Vec<Code>,
+    keys: Vec<Part>,
     rules: Vec<Rule>,
     fallback: Option<Rule>,
 }
@@ -99,19 +102,21 @@ fn limiting(top: &mut Fields<'_>, mode: Mode, reading: Reading<'_>, report: &mut
     let costs = costs::Table::read(top.get("costs"), &keys, report);
     let context = rules::Context { keys: &keys, costs: &costs, codes: &codes, mode, team: None };
     let (mut rules, fallback) = rules::read(top, &context, report);
+    let mut declared = keys.declared().to_vec();
     let mut readable = true;
     if let Some(node) = top.get("include") {
         let outer = include::Outer { surroundings: reading.surroundings, context: &context, rules: &rules };
         let included = include::read(node, &outer, report);
         rules.extend(included.rules);
         codes.extend(included.codes);
+        declared.extend(included.keys);
         readable = included.readable;
     }
     if readable {
         routes::check(report);
     }
     let (rules, fallback) = rules::finish(rules, fallback, report);
-    Limiting { codes, rules, fallback }
+    Limiting { codes, keys: declared, rules, fallback }
 }
 
 /// Reports a test file, which is no policy with a dozen slips.

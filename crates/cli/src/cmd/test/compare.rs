@@ -184,11 +184,12 @@ fn plan(why: &Why, limit: &Named) -> String {
     })
 }
 
-/// Returns what was read for a key by the first limit that reads it.
+/// Returns what was read for a key: by the first limit that counts on it, or beside them.
 fn value(why: &Why, key: &Named) -> String {
-    let part = why.limits().flat_map(|limit| &limit.key).find(|part| part.name == key.name);
+    let part = why.limits().flat_map(|limit| &limit.key).chain(&why.keys).find(|part| part.name == key.name);
     match part {
-        None => "no limit that applies read it".to_owned(),
+        None if why.applying().next().is_none() => "no rule applies".to_owned(),
+        None => "it cannot be read in one way only, or no limit that applies reads it".to_owned(),
         Some(part) => part.value.as_ref().map_or_else(|| MISSING.to_owned(), |text| quoted(text)),
     }
 }
