@@ -68,6 +68,27 @@ where
     }
 }
 
+impl<B> ReplayedBody<B>
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    /// Reads what is left of a body that nobody wants, at most `most` bytes of it, and returns whether that was all.
+    pub(crate) async fn throw_away(&mut self, most: usize) -> bool {
+        let mut left = most;
+        while !self.is_end_stream() {
+            match self.frame().await {
+                None => return true,
+                Some(Err(_)) => return false,
+                Some(Ok(frame)) => match left.checked_sub(frame.data_ref().map_or(0, Bytes::len)) {
+                    Some(rest) => left = rest,
+                    None => return false,
+                },
+            }
+        }
+        true
+    }
+}
+
 /// Data in one piece. What comes in one is not copied; pieces are, since each kept as it came would cost more than it
 /// holds, and a client may send a byte in each.
 #[derive(Default)]

@@ -8,8 +8,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::HOST;
-use http::{Request, Response};
+use http::header::{CONNECTION, EXPECT, HOST, HeaderValue};
+use http::{Request, Response, Version};
 use http_body::Body;
 use tidegate::policy_file::{self, Policy};
 use tidegate::{CheckOptions, Limiter};
@@ -24,6 +24,11 @@ use crate::{answer, fields, hold, settle};
 const KEY_BODY_TIMEOUT: Duration = Duration::from_secs(10);
 /// The most bytes read of such a body when the policy has no gateway to say otherwise.
 const MAX_KEY_BODY: usize = 64 * 1024;
+
+/// The most bytes of a refused request's body that are read to keep its connection: less than opening another costs.
+const MOST_THROWN_AWAY: usize = 16 * 1024;
+/// How long they may take to arrive: the time between two packets of one request, not that of a slow client.
+const THROW_AWAY_TIMEOUT: Duration = Duration::from_millis(20);
 
 /// The address of a connection's other end; a request extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,13 +116,21 @@ impl LimitLayer {
         };
         let peer = request.extensions().get::<PeerAddr>().map(|peer| peer.0);
         let (head, body) = request.into_parts();
-        let (body, bytes) = match read_body(policy, &head, peer, body).await {
+        let (mut body, bytes) = match read_body(policy, &head, peer, body).await {
             Ok(read) => read,
-            Err(answer) => return Ok(answer),
+            Err(mut answer) => {
+                if head.version <= Version::HTTP_11 {
+                    answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+                }
+                return Ok(answer);
+            }
         };
         let seen = seen(&head, peer, bytes.as_deref());
         let mut verdict = in_force.check_with(&seen, None, CheckOptions::default()).await;
-        if let Some(refusal) = answer::refusal(&verdict, &policy.headers, &policy.problem) {
+        if let Some(mut refusal) = answer::refusal(&verdict, &policy.headers, &policy.problem) {
+            if !is_whole(&head, &mut body).await {
+                refusal.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            }
             return Ok(refusal);
         }
         let pending = hold::until_slot(&self.limiter, &mut verdict).await;
@@ -155,6 +168,25 @@ where
         Ok(Err(error)) => Err(answer::unreadable(error, most)),
         Err(_) => Err(answer::too_slow()),
     }
+}
+
+/// Sees to the rest of a request that is refused, and returns whether its connection can go on.
+///
+/// On HTTP/1 the next request stands behind this one's body. A short body that is nearly there is thrown away, so that
+/// whoever shares the connection (a proxy's other clients) is not cut off; behind any other the server would close it, and
+/// has to say so. Who waits to be told to go on (`Expect`) has sent none and is told nothing.
+async fn is_whole<B>(head: &http::request::Parts, body: &mut ReplayedBody<B>) -> bool
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    if head.version > Version::HTTP_11 || body.is_end_stream() {
+        return true;
+    }
+    let most = u64::try_from(MOST_THROWN_AWAY).unwrap_or(u64::MAX);
+    if head.headers.contains_key(EXPECT) || body.size_hint().lower() > most {
+        return false;
+    }
+    tokio::time::timeout(THROW_AWAY_TIMEOUT, body.throw_away(MOST_THROWN_AWAY)).await.unwrap_or(false)
 }
 
 /// Returns a request as the policy sees it.

@@ -6,4 +6,5 @@ mod faces;
 mod failures;
 mod gateway;
 mod reload;
+mod unread;
 mod world;
