@@ -162,6 +162,9 @@ pub(crate) struct WhyArgs {
     /// A body in JSON; its type is said unless a header field says another.
     #[arg(long, value_name = "BODY", conflicts_with = "body")]
     pub(crate) json: Option<String>,
+    /// A field of a form body; may be repeated.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = key, conflicts_with_all = ["json", "body"])]
+    pub(crate) form: Vec<(String, String)>,
     /// A body of the type that the header fields say.
     #[arg(long, value_name = "BODY")]
     pub(crate) body: Option<String>,

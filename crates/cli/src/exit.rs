@@ -54,6 +54,11 @@ impl Failure {
         self
     }
 
+    /// Returns what its user is told.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// Tells the user, on standard error, and returns how the command ends.
     pub(crate) fn tell(&self) -> Exit {
         output::to_stderr(&format!("error: {}", self.message));

@@ -144,7 +144,8 @@ impl Snapshot {
         options: CheckOptions,
         verdict: &Verdict,
     ) -> Why {
-        let none = |path| Why { path, client: None, keys: Vec::new(), rules: Vec::new(), verdict: verdict.clone() };
+        let none =
+            |path| Why { path, client: None, keys: Vec::new(), rules: Vec::new(), verdict: verdict.clone() };
         let Some(compiled) = &self.inner.policy else { return none(Ok(request.path.to_owned())) };
         let policy = &*compiled.policy;
         let seen = match policy.see_at(request, ready, compiled.dates.at(options)) {

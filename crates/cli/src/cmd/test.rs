@@ -30,7 +30,7 @@ pub(crate) fn run(args: &TestArgs) -> Result<Exit, Failure> {
     let runtime = runtime.map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
     let mut out = Output::stdout();
     let mut worst = Exit::Fine;
-    let mut ran = Vec::new();
+    let (mut ran, mut unusable) = (Vec::new(), Vec::new());
     for path in &args.files {
         match prepare(path) {
             Ok((suite, policy)) => {
@@ -40,12 +40,16 @@ pub(crate) fn run(args: &TestArgs) -> Result<Exit, Failure> {
                 }
                 ran.push(file);
             }
-            Err(failure) => worst = worst.max(failure.tell()),
+            Err(failure) => {
+                worst = worst.max(failure.tell());
+                let (name, errors) = (path.display().to_string(), failure.message().to_owned());
+                unusable.push(report::Unusable { name, errors });
+            }
         }
     }
     match args.output {
-        OutputStyle::Human => report::summary(&ran, &mut out),
-        OutputStyle::Json => out.line(&report::json(&ran).to_string()),
+        OutputStyle::Human => report::summary(&ran, &unusable, &mut out),
+        OutputStyle::Json => out.line(&report::json(&ran, &unusable).to_string()),
     }
     out.finish()?;
     if ran.iter().all(|file| file.cases.is_empty())
@@ -77,7 +81,14 @@ fn prepare(path: &Path) -> Result<(Suite, Policy), Failure> {
     let problems = |problems: Problems| Failure::unusable(problems);
     let suite = Suite::parse(&name, &text).map_err(problems)?;
     let policy = path.parent().unwrap_or(Path::new("")).join(&suite.policy);
-    let policy = files::load_embedded(&policy).map_err(Failure::unusable)?.policy;
+    let loaded = files::load_embedded(&policy).map_err(|error| match error.problems() {
+        Some(_) => Failure::unusable(error),
+        None => {
+            let (place, remedy) = (suite.policy_place, "write its path from the folder of this file");
+            Failure::unusable(format!("{name}:{place}: {error}; {remedy}"))
+        }
+    });
+    let policy = loaded?.policy;
     suite.check_names(&policy).map_err(problems)?;
     Ok((suite, policy))
 }

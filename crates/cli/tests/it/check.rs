@@ -55,6 +55,8 @@ fn a_test_file_is_no_policy_and_a_policy_no_test_file() {
     let output = run(["test", "clean.yaml"]);
     assert!(text(&output.stderr).contains("clean.yaml:1:"), "{output:?}");
     assert!(text(&output.stderr).contains("this is a policy, and a test file is wanted"), "{output:?}");
+    assert!(text(&output.stderr).contains("; run `tidegate check clean.yaml`"), "{output:?}");
+    assert_eq!(text(&output.stderr).lines().count(), 1, "{output:?}");
 }
 
 #[test]

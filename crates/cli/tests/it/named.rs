@@ -94,7 +94,10 @@ fn a_key_that_nobody_declares_is_told_with_those_there_are() {
     let output = run(["test", &suite]);
     let told = format!("{}{}", text(&output.stdout), text(&output.stderr));
     assert!(told.contains("the policy has no key \"merchant\"; "), "{told}");
-    assert!(told.contains("the policy has no key that is read \"caller\""), "a first_of is given by its keys: {told}");
+    assert!(
+        told.contains("the policy has no key that is read \"caller\""),
+        "a first_of is given by its keys: {told}"
+    );
     let output = run(["why", &policy, "/send", "--key", "merchant=x"]);
     let told = text(&output.stderr);
     assert!(told.contains("client, country, customer, payments/merchant, phone, spare"), "{told}");

@@ -230,14 +230,54 @@ fn a_policy_that_cannot_be_used_and_a_filter_that_finds_nothing_are_told() {
         "tidegate-test: 1\npolicy: gone.yaml\ntests: [{ name: t, steps: [{ expect: { allowed: true } }] }]\n",
     );
     let output = run([OsStr::new("test"), path.as_os_str()]);
-    assert!(text(&output.stderr).contains("gone.yaml"), "{output:?}");
+    let errors = text(&output.stderr);
+    assert!(
+        errors.contains("lonely.test.yaml:2:9: cannot read ") && errors.contains("gone.yaml"),
+        "{errors}"
+    );
+    assert!(errors.contains("; write its path from the folder of this file"), "{errors}");
+    assert_eq!(text(&output.stdout), "no test was run: 1 file cannot be used\n");
     assert_eq!(output.status.code(), Some(2));
+    let sound = suite(&folder, "tests: [{ name: t, steps: [{ expect: { allowed: true } }] }]\n");
+    let output = run([OsStr::new("test"), path.as_os_str(), sound.as_ref()]);
+    let last = text(&output.stdout).lines().last().unwrap();
+    assert_eq!(last, "1 test, 1 request: 1 ok, 0 failed; 1 file cannot be used");
+    let output = run([OsStr::new("test"), path.as_os_str(), "--output".as_ref(), "json".as_ref()]);
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["unusable"][0]["file"], path.display().to_string());
+    let error = found["unusable"][0]["errors"][0].as_str().unwrap();
+    assert!(error.contains("lonely.test.yaml:2:9: cannot read "), "programs are not told why: {found}");
     let tests =
         "tests: [{ name: closed, steps: [{ request: { path: /internal/x }, expect: { status: 403 } }] }]\n";
     let (none, code) = told("filter", tests, &["--filter", "open"]);
     assert!(none.contains("no test's name contains \"open\"") && code == 2, "{none}");
     let (one, code) = told("filter", tests, &["--filter", "clos"]);
     assert!(one.contains("1 test, 1 request: 1 ok, 0 failed") && code == 0, "{one}");
+}
+
+/// Guards a request that passes against being told as one that was turned away, and a key that cannot be read against
+/// an empty place where it stands.
+#[test]
+fn what_came_instead_of_a_wait_is_said() {
+    let tests = "\
+tests:
+  - name: passes
+    steps:
+      - request: { method: POST, path: /otp/verify, json: { account: ada } }
+        expect: { retry_after: 10s }
+  - name: bad
+    steps:
+      - request: { method: POST, path: /otp/verify, body: 'no json' }
+        expect: { retry_after: 10s }
+";
+    let (told, code) = told("instead", tests, &[]);
+    assert!(
+        told.contains("retry_after  expected  10s\n                   got       it was allowed\n"),
+        "{told}"
+    );
+    assert!(told.contains("got       no wait: it was turned away, and not as one too many\n"), "{told}");
+    assert!(told.contains("verify/per-account: could not look: account is in a body"), "{told}");
+    assert_eq!(code, 1);
 }
 
 #[test]

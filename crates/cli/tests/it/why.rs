@@ -165,6 +165,24 @@ tests:
     assert_eq!(output.status.code(), Some(0), "{output:?}");
 }
 
+/// Guards a form that is written by hand, a body without a type, and a key that is blank where it cannot be read.
+#[test]
+fn a_form_is_sent_as_one_and_a_body_that_is_no_json_is_said_to_be_none() {
+    let folder = Folder::new("why-form");
+    let keyed = POLICY.replace("account: { json: /account,", "account: { form: user,");
+    let policy = folder.file("policy.yaml", keyed).display().to_string();
+    let url = "http://api.example.com/otp/verify";
+    let form = ["--form", "user=Ada & Söhne", "--form", "code=1"];
+    let output = run(["why", &policy, "POST", url].iter().chain(&form));
+    let told = text(&output.stdout);
+    assert!(told.contains("verify/per-account: account = \"ada & söhne\" (form field user)"), "{output:?}");
+    let output = run(["why", &policy, "POST", url, "--form", "user=a", "--json", "{}"]);
+    assert_eq!(output.status.code(), Some(2), "a request has one body: {output:?}");
+    let (told, _) = why("why-no-json", &["POST", url, "--json", "account=ada"]);
+    let line = "    verify/per-account: cannot look: account is in a body that is not valid JSON\n";
+    assert!(told.contains(line), "{told}");
+}
+
 #[test]
 fn what_is_no_request_is_told_with_a_remedy() {
     let table: [(&[&str], &str); 6] = [

@@ -72,6 +72,11 @@ impl<'n> Fields<'n> {
         if self.has(key) { self.entry(key) } else { None }
     }
 
+    /// Returns whether every member is one of these.
+    pub(crate) fn has_only(&self, members: &[&str]) -> bool {
+        self.entries.iter().all(|entry| members.contains(&entry.key.as_str()))
+    }
+
     /// Returns whether a member is there, without knowing it.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.entries.iter().any(|entry| entry.key == key)

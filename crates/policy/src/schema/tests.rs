@@ -23,6 +23,8 @@ fn plain(text: &str) -> Json {
         "true" => Json::Bool(true),
         "false" => Json::Bool(false),
         _ if file::is_null(text) => Json::Null,
+        // Many make a date of it, which is no text.
+        _ if crate::date::parse_instant(text).is_some() => json!({ "date": text }),
         _ => {
             let whole = text.parse::<i64>().map(Json::from);
             let number = whole.ok().or_else(|| text.parse::<f64>().ok().map(|number| json!(number)));

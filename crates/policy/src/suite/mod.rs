@@ -31,6 +31,8 @@ pub struct Suite {
     pub file: String,
     /// The policy's path as the file writes it; a relative one is meant from the folder of the test file.
     pub policy: String,
+    /// Where it stands.
+    pub policy_place: Place,
     /// The tests, at least one; each begins with nothing counted.
     pub cases: Vec<Case>,
 }

@@ -24,7 +24,8 @@ pub(super) fn suite(root: &Node, file: &str, report: &mut Report) -> Option<Suit
     }
     let mut top = Fields::open(root, "the test file", report)?;
     version(&mut top, report);
-    let policy = top.need("policy", "policy.yaml").and_then(|node| node.text("policy", report));
+    let policy_node = top.need("policy", "policy.yaml");
+    let policy = policy_node.and_then(|node| node.text("policy", report));
     let start = top.get("start").and_then(|node| instant(node, "start", report));
     let base = Described::default();
     let defaults = top.get("defaults");
@@ -45,7 +46,8 @@ pub(super) fn suite(root: &Node, file: &str, report: &mut Report) -> Option<Suit
         cases.push(case);
     }
     top.finish(&[], report);
-    Some(Suite { file: file.to_owned(), policy: policy?.to_owned(), cases })
+    let policy_place = policy_node?.place;
+    Some(Suite { file: file.to_owned(), policy: policy?.to_owned(), policy_place, cases })
 }
 
 /// Reports a policy, which is no test file with a dozen slips.
@@ -53,7 +55,10 @@ fn is_policy(root: &Node, report: &mut Report) -> bool {
     let Some(version) = root.member("tidegate").filter(|_| root.member(VERSION).is_none()) else {
         return false;
     };
-    let remedy = "run `tidegate test` on a file that begins with `tidegate-test: 1` and names this one as its `policy`";
+    let remedy = format!(
+        "run `tidegate check {}`; its tests stand in a file that begins with `tidegate-test: 1`",
+        report.name_of(root.place)
+    );
     report.add(version.place, "this is a policy, and a test file is wanted", remedy);
     true
 }

@@ -34,12 +34,19 @@ pub(super) struct Faces {
     pub(super) proxy_protocol: Option<Place>,
 }
 
+/// What the file of a team holds: one that holds nothing else may be one.
+const OF_A_TEAM: [&str; 5] = ["tidegate", "keys", "costs", "codes", "rules"];
+
 /// Reads the faces; whether there has to be one depends on who reads the file.
 pub(super) fn read(top: &mut Fields<'_>, needs_face: bool, report: &mut Report) -> Faces {
     let nodes = [top.get("gateway"), top.get("api"), top.get("health")];
     let admin_node = top.get("admin");
     if needs_face && nodes.iter().all(Option::is_none) {
-        let remedy = "write at least one of gateway, api, health";
+        let remedy = if top.has_only(&OF_A_TEAM) {
+            "write at least one of gateway, api, health; if a policy includes this file, check that policy instead"
+        } else {
+            "write at least one of gateway, api, health"
+        };
         top.lack(&["gateway", "api", "health"], "the policy has no face, so nobody could ask it", remedy);
     }
     let [gateway_node, api_node, health_node] = nodes;

@@ -143,8 +143,7 @@ impl<'a> Table<'a> {
             report.add(entry.place, format!("the key {name} is built in"), "give this one another name");
             return false;
         }
-        let taken =
-            self.find(name).is_some() || self.broken.iter().any(|declared| declared == name);
+        let taken = self.find(name).is_some() || self.broken.iter().any(|declared| declared == name);
         if taken {
             let message = format!("the key {name} is declared in the policy that includes this file");
             report.add(entry.place, message, "use that one, or give this one another name");

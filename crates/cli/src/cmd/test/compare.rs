@@ -84,7 +84,7 @@ fn single(expectation: &Expectation, why: &Why, answer: StatusCode) -> (String, 
         }
         Expectation::RetryAfter(wanted) => {
             let wanted = wanted.map_or(Retry::Never, Retry::After);
-            (retry(Some(wanted)), retry(verdict.retry()))
+            (retry(Some(wanted), verdict), retry(verdict.retry(), verdict))
         }
         Expectation::Delay(wanted) => (span(*wanted), span(verdict.delay())),
         Expectation::Because(wanted) => (wanted.clone(), because(verdict)),
@@ -129,11 +129,12 @@ pub(crate) fn status(verdict: &Verdict, answer: StatusCode) -> u16 {
     }
 }
 
-fn retry(retry: Option<Retry>) -> String {
+fn retry(retry: Option<Retry>, verdict: &Verdict) -> String {
     match retry {
         Some(Retry::After(wait)) => span(wait),
         Some(Retry::Never) => "never".to_owned(),
-        None => "no wait: it is not one too many".to_owned(),
+        None if verdict.is_allowed() => "it was allowed".to_owned(),
+        None => "no wait: it was turned away, and not as one too many".to_owned(),
     }
 }
 

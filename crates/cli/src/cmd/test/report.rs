@@ -8,6 +8,13 @@ use super::run::{Miss, RanCase, RanFile};
 use crate::cmd::why::shown_key;
 use crate::output::Output;
 
+/// A test file that cannot be used, or whose policy cannot.
+pub(super) struct Unusable {
+    pub(super) name: String,
+    /// What is wrong, a line each.
+    pub(super) errors: String,
+}
+
 /// Tells of a file's tests.
 pub(super) fn file(file: &RanFile, out: &mut Output) {
     out.line(&format!("{}: {} of {}", file.name, count(file.cases.len(), "test"), file.policy));
@@ -25,14 +32,22 @@ pub(super) fn file(file: &RanFile, out: &mut Output) {
     }
 }
 
-/// Tells of all files together.
-pub(super) fn summary(files: &[RanFile], out: &mut Output) {
+/// Tells of all files together, and of how many could not be used.
+pub(super) fn summary(files: &[RanFile], unusable: &[Unusable], out: &mut Output) {
+    let left_out = match unusable.len() {
+        0 => String::new(),
+        _ => format!("{} cannot be used", count(unusable.len(), "file")),
+    };
+    if files.is_empty() && !unusable.is_empty() {
+        return out.line(&format!("no test was run: {left_out}"));
+    }
+    let left_out = if left_out.is_empty() { left_out } else { format!("; {left_out}") };
     let cases: Vec<_> = files.iter().flat_map(|file| &file.cases).collect();
     let failed = cases.iter().filter(|case| !case.misses.is_empty()).count();
     let requests: u64 = cases.iter().map(|case| case.requests).sum();
     let ok = cases.len().saturating_sub(failed);
     let requests = if requests == 1 { "1 request".to_owned() } else { format!("{requests} requests") };
-    out.line(&format!("{}, {requests}: {ok} ok, {failed} failed", count(cases.len(), "test")));
+    out.line(&format!("{}, {requests}: {ok} ok, {failed} failed{left_out}", count(cases.len(), "test")));
 }
 
 fn count(count: usize, what: &str) -> String {
@@ -76,14 +91,19 @@ fn behind(why: &Why) -> Vec<String> {
                     format!("{left} of {most} left")
                 }
             };
-            lines.push(format!("  {}: {}; {looked}", limit.name, key.join(", ")));
+            let key = if key.is_empty() { String::new() } else { format!("{}; ", key.join(", ")) };
+            lines.push(format!("  {}: {key}{looked}", limit.name));
         }
     }
     lines
 }
 
 /// Returns everything as one JSON value.
-pub(super) fn json(files: &[RanFile]) -> Value {
+pub(super) fn json(files: &[RanFile], unusable: &[Unusable]) -> Value {
+    let unusable: Vec<_> = unusable
+        .iter()
+        .map(|one| json!({ "file": one.name, "errors": one.errors.lines().collect::<Vec<_>>() }))
+        .collect();
     let files: Vec<_> = files
         .iter()
         .map(|file| {
@@ -97,7 +117,7 @@ pub(super) fn json(files: &[RanFile]) -> Value {
             })
         })
         .collect();
-    json!({ "files": files })
+    json!({ "files": files, "unusable": unusable })
 }
 
 fn case(case: &RanCase) -> Value {

@@ -5,6 +5,7 @@ use std::time::SystemTime;
 
 use http::header::{CONTENT_TYPE, HOST};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use tidegate::Timestamp;
 use tidegate::policy_file::suite::parse_instant;
 use tidegate::policy_file::{Policy, ReadyKeys, Request};
@@ -51,8 +52,14 @@ impl Asked {
             return Err(wrong());
         }
         let mut headers = headers(&args.header)?;
-        if args.json.is_some() {
-            headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
+        let form = form(&args.form);
+        let kind = match (&args.json, &form) {
+            (Some(_), _) => Some("application/json"),
+            (_, Some(_)) => Some("application/x-www-form-urlencoded"),
+            _ => None,
+        };
+        if let Some(kind) = kind {
+            headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static(kind));
         }
         Ok(Self {
             method: method.to_owned(),
@@ -61,7 +68,7 @@ impl Asked {
             query: uri.query().map(str::to_owned),
             client: args.client,
             headers,
-            body: args.json.as_ref().or(args.body.as_ref()).map(|body| body.clone().into_bytes()),
+            body: args.json.clone().or(form).or_else(|| args.body.clone()).map(String::into_bytes),
             keys: args.key.iter().cloned().collect(),
             at: args.at.unwrap_or_else(now),
             cost: args.cost,
@@ -102,6 +109,14 @@ fn headers(lines: &[String]) -> Result<HeaderMap, Failure> {
         headers.try_append(name, value).map_err(|_| wrong())?;
     }
     Ok(headers)
+}
+
+/// Writes fields as a form, as a browser sends it; `None` when there are none.
+fn form(fields: &[(String, String)]) -> Option<String> {
+    let encoded = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
+    let pairs: Vec<_> =
+        fields.iter().map(|(name, value)| format!("{}={}", encoded(name), encoded(value))).collect();
+    (!pairs.is_empty()).then(|| pairs.join("&"))
 }
 
 /// Reads `name=value`.

@@ -53,6 +53,11 @@ fn rule_lines(rule: &RuleWhy) -> Vec<String> {
     let mark = if rule.applies { "+" } else { "-" };
     let mut lines = vec![format!("{mark} {} {}", rule.name, rule.because)];
     for limit in &rule.limits {
+        // Of a key that cannot be read there is nothing to show but why.
+        if let (Looked::Unreadable(bad), []) = (&limit.looked, limit.key.as_slice()) {
+            lines.push(format!("    {}: cannot look: {bad}", limit.name));
+            continue;
+        }
         lines.push(format!(
             "    {}: {}",
             limit.name,
