@@ -154,8 +154,7 @@ fn plans(before: Option<&Plans>, after: Option<&Plans>, name: &str) -> Vec<Chang
 fn over(before: &Limit, after: &Limit, value: &str) -> Vec<Change> {
     let find = |limit: &'_ Limit| limit.overrides.iter().find(|one| one.value == value).cloned();
     let (Some(before), Some(after)) = (find(before), find(after)) else { return Vec::new() };
-    let until =
-        |one: &Override| or_none(one.until.map(|until| format!("{} s", until.as_micros() / 1_000_000)));
+    let until = |one: &Override| or_none(one.last_day());
     let mut changes = Vec::new();
     changes.extend(Change::of("until", until(&before), until(&after), Effect::Unclear));
     changes.extend(Change::of("because", &before.because, &after.because, Effect::None));

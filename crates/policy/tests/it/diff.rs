@@ -221,7 +221,7 @@ rules:
         ("by: land", "by: user", "cost by: land -> user"),
         ("default: free", "default: paid", "plan unless said: free -> paid"),
         ("header: x-plan", "header: x-tier", "plan by: header x-plan -> header x-tier"),
-        ("2027-03-31", "2028-03-31", "until:"),
+        ("2027-03-31", "2028-03-31", "until: 2027-03-31 -> 2028-03-31"),
         (
             "ipv4: 32",
             "ipv4: 24",
