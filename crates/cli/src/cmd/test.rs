@@ -81,12 +81,12 @@ fn prepare(path: &Path) -> Result<(Suite, Policy), Failure> {
     let problems = |problems: Problems| Failure::unusable(problems);
     let suite = Suite::parse(&name, &text).map_err(problems)?;
     let policy = path.parent().unwrap_or(Path::new("")).join(&suite.policy);
-    let loaded = files::load_embedded(&policy).map_err(|error| match error.problems() {
-        Some(_) => Failure::unusable(error),
-        None => {
-            let (place, remedy) = (suite.policy_place, "write its path from the folder of this file");
-            Failure::unusable(format!("{name}:{place}: {error}; {remedy}"))
+    let loaded = files::load_embedded(&policy).map_err(|error| {
+        if error.problems().is_some() {
+            return Failure::unusable(error);
         }
+        let (place, remedy) = (suite.policy_place, "write its path from the folder of this file");
+        Failure::unusable(format!("{name}:{place}: {error}; {remedy}"))
     });
     let policy = loaded?.policy;
     suite.check_names(&policy).map_err(problems)?;
