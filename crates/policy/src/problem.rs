@@ -47,7 +47,7 @@ impl fmt::Display for Problem {
 }
 
 /// The most problems that are shown: nobody reads more, and most of them come from one slip.
-const MOST: usize = 100;
+pub(crate) const MOST: usize = 100;
 
 /// Everything that is wrong with a policy file, in the order of the file; never empty.
 #[derive(Clone, PartialEq, Eq)]

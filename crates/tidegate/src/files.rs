@@ -9,7 +9,7 @@
 
 use std::cell::RefCell;
 use std::fmt;
-use std::fs::File;
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -121,13 +121,8 @@ pub fn load_as_written(path: &Path) -> Result<Loaded, LoadError> {
 /// # Errors
 /// When the file cannot be read, or anything in it or in what it refers to is wrong.
 pub fn load_again(path: &Path) -> Result<Loaded, LoadError> {
-    match regular(path) {
-        Ok(()) => load(path),
-        Err(error) => {
-            let why = format!("cannot read {}: {error}", path.display());
-            Err(Files::beside(path).unreadable(why))
-        }
-    }
+    let files = Files::beside(path);
+    files.read_with(path, read_regular(path), Reading::of).map(|loaded| files.rebased(loaded))
 }
 
 /// Reads a policy for a process of its own from a stream, such as standard input. `name` stands in messages; what
@@ -185,9 +180,18 @@ impl Files {
         path: &Path,
         reading: impl FnOnce(&'a dyn Surroundings) -> Reading<'a>,
     ) -> Result<Loaded, LoadError> {
+        self.read_with(path, read(path), reading)
+    }
+
+    fn read_with<'a>(
+        &'a self,
+        path: &Path,
+        bytes: io::Result<Vec<u8>>,
+        reading: impl FnOnce(&'a dyn Surroundings) -> Reading<'a>,
+    ) -> Result<Loaded, LoadError> {
         let name = path.display();
         let bytes = self
-            .note(path, read(path))
+            .note(path, bytes)
             .map_err(|error| self.unreadable(format!("cannot read {name}: {error}")))?;
         self.parse(&name.to_string(), bytes, reading)
     }
@@ -258,13 +262,39 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
 /// # Errors
 /// When it cannot be read, or is no regular file.
 pub fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
-    regular(path)?;
-    bounded(File::open(path)?)
+    // To open a device may already do something, and to open a pipe lets its other end go on.
+    regular(&path.metadata()?)?;
+    read_opened(path)
 }
 
-/// Tells what is no regular file, before it is opened: that alone waits for the other end of a pipe.
-fn regular(path: &Path) -> io::Result<()> {
-    match path.metadata()?.file_type() {
+/// Opens and reads a regular file. What was one a moment ago may be a pipe by now.
+fn read_opened(path: &Path) -> io::Result<Vec<u8>> {
+    let file = without_waiting().open(path)?;
+    regular(&file.metadata()?)?;
+    bounded(file)
+}
+
+/// Opens for reading, without waiting for the other end of a pipe.
+#[cfg(unix)]
+fn without_waiting() -> OpenOptions {
+    use std::os::unix::fs::OpenOptionsExt;
+
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+    options
+}
+
+/// Opens for reading.
+#[cfg(not(unix))]
+fn without_waiting() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    options
+}
+
+/// Tells what is no regular file.
+fn regular(metadata: &Metadata) -> io::Result<()> {
+    match metadata.file_type() {
         kind if kind.is_file() => Ok(()),
         kind if kind.is_dir() => Err(folder()),
         _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a pipe or a device, and no file")),
@@ -302,5 +332,18 @@ mod tests {
     fn a_byte_that_is_not_utf_8_has_its_place_in_characters() {
         assert_eq!(place(b"a\n\xc3\xa9b\xff", 5), (2, 3));
         assert_eq!(place(b"\xff", 0), (1, 1));
+    }
+
+    /// Guards against a reload that hangs for ever on a pipe that took a file's place after it was looked at.
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_that_takes_a_files_place_in_between_is_refused_and_not_waited_for() {
+        use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+        let path = std::env::temp_dir().join(format!("tidegate-files-{}.fifo", std::process::id()));
+        mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        let read = read_opened(&path);
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(read.unwrap_err().to_string(), "it is a pipe or a device, and no file");
     }
 }

@@ -3,7 +3,7 @@
 use super::hints::{Hint, hint, sentence};
 use super::sentences::{items, mapping};
 use super::{Entry, Node, Report, Value, nearest};
-use crate::problem::Place;
+use crate::problem::{MOST, Place};
 
 /// A mapping that is being read.
 pub(crate) struct Fields<'n> {
@@ -183,6 +183,7 @@ impl<'n> Fields<'n> {
     pub(crate) fn finish(mut self, later: &[&str], report: &mut Report) {
         let mut meant = Vec::new();
         let mut takers: Vec<Lack> = Vec::new();
+        let mut looked_at = 0_usize;
         let is_known = |entry: &&Entry| self.known.contains(&entry.key.as_str());
         for entry in self.entries.iter().filter(|entry| !is_known(entry)) {
             let key = entry.key.as_str();
@@ -193,7 +194,10 @@ impl<'n> Fields<'n> {
             if key == "<<" {
                 continue;
             }
-            let told = if later.contains(&key) { None } else { self.remedy(entry) };
+            // A remedy takes time to find, and a file may have a hundred thousand unknown members.
+            let is_worth_it = report.shows(entry.place) || (looked_at < MOST && report.shows(self.place));
+            let told = if later.contains(&key) || !is_worth_it { None } else { self.remedy(entry) };
+            looked_at = looked_at.saturating_add(1);
             if told.is_none() {
                 takers.extend(self.lacks.extract_if(.., |lack| lack.takes_unknown));
             }

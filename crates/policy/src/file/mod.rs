@@ -20,7 +20,7 @@ pub(crate) use sentences::items;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::problem::{Place, Problem, Problems};
+use crate::problem::{MOST, Place, Problem, Problems};
 
 /// A value and where it begins.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,6 +88,8 @@ pub(crate) struct Report {
     /// The names of the files that were read, the policy file's own first.
     files: Vec<String>,
     list: Vec<Problem>,
+    /// The first places of problems, as many as are shown.
+    first: BTreeSet<Place>,
     not_yaml: bool,
     /// The variables in the values at these places.
     variables: BTreeMap<Place, String>,
@@ -101,9 +103,33 @@ pub(crate) struct Report {
 impl Report {
     /// Adds a problem.
     pub(crate) fn add(&mut self, place: Place, message: impl Into<String>, remedy: impl Into<String>) {
-        if !self.settled.contains(&place) {
-            self.list.push(Problem { place, message: message.into(), remedy: remedy.into() });
+        if self.settled.contains(&place) {
+            return;
         }
+        self.list.push(Problem { place, message: message.into(), remedy: remedy.into() });
+        if self.shows(place) {
+            self.first.insert(place);
+            if self.first.len() > MOST {
+                self.first.pop_last();
+            }
+        }
+    }
+
+    /// Adds a problem whose remedy takes time or room, which only one that may be shown is worth.
+    pub(crate) fn add_with(
+        &mut self,
+        place: Place,
+        message: impl Into<String>,
+        remedy: impl FnOnce() -> String,
+    ) {
+        let remedy = if self.shows(place) { remedy() } else { String::new() };
+        self.add(place, message, remedy);
+    }
+
+    /// Returns whether a problem at a place may still be among those that are shown: what takes time to find out is not
+    /// worth it for another.
+    pub(crate) fn shows(&self, place: Place) -> bool {
+        self.first.len() < MOST || self.first.last().is_some_and(|last| place <= *last)
     }
 
     /// Notes that no more is to be said of a value: what it holds is not what was meant.
@@ -164,9 +190,14 @@ impl Report {
         let references = std::mem::take(&mut self.references);
         let dangling = references.into_iter().filter(|(_, name)| !self.declared.contains(name));
         let near = |name: &str| nearest(name, self.declared.iter().map(String::as_str)).map(str::to_owned);
+        // The first of them are those that may be shown.
+        let mut dangling: Vec<_> = dangling.collect();
+        dangling.sort();
         dangling
-            .map(|(place, name)| {
-                let near = near(&name);
+            .into_iter()
+            .enumerate()
+            .map(|(index, (place, name))| {
+                let near = if index <= MOST && self.shows(place) { near(&name) } else { None };
                 (place, name, near)
             })
             .collect()
@@ -180,5 +211,43 @@ impl Report {
             }
         }
         Problems::new(self.files, self.list, self.not_yaml)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(line: u32) -> Place {
+        Place { line, ..Place::START }
+    }
+
+    /// Guards against a file of 1 MiB that takes half a minute to refuse: remedies were looked for that nobody is shown,
+    /// and each may be long.
+    #[test]
+    fn a_remedy_is_looked_for_only_where_it_may_be_shown() {
+        let (mut report, mut looked) = (Report::default(), 0);
+        for line in 1..=1_000 {
+            report.add_with(at(line), "wrong", || {
+                looked += 1;
+                "mend it".to_owned()
+            });
+        }
+        assert_eq!(looked, MOST);
+        let problems = report.into_problems();
+        assert!(problems.list()[..MOST].iter().all(|problem| problem.remedy == "mend it"));
+        assert_eq!(problems.list()[MOST].message, "900 more problems from here on");
+    }
+
+    /// Guards the remedies of what is read late and stands early, as an unknown member of the first level does.
+    #[test]
+    fn what_stands_early_has_its_remedy_however_late_it_is_read() {
+        let mut report = Report::default();
+        for line in (1..=1_000).rev() {
+            report.add_with(at(line), "wrong", || "mend it".to_owned());
+            report.add_with(at(line), "wrong as well", || "mend it".to_owned());
+        }
+        let problems = report.into_problems();
+        assert!(problems.list()[..MOST].iter().all(|problem| problem.remedy == "mend it"));
     }
 }

@@ -92,7 +92,7 @@ fn known(wanted: &Named, what: &str, names: &[&str], report: &mut Report) {
     if names.contains(&wanted.name.as_str()) {
         return;
     }
-    let remedy = match nearest(&wanted.name, names.iter().copied()) {
+    let remedy = || match nearest(&wanted.name, names.iter().copied()) {
         Some(name) => format!("did you mean \"{name}\"?"),
         None if names.is_empty() => "there is none".to_owned(),
         None => {
@@ -102,5 +102,5 @@ fn known(wanted: &Named, what: &str, names: &[&str], report: &mut Report) {
             format!("there are {}", names.join(", "))
         }
     };
-    report.add(wanted.place, format!("the policy has no {what} \"{}\"", wanted.name), remedy);
+    report.add_with(wanted.place, format!("the policy has no {what} \"{}\"", wanted.name), remedy);
 }

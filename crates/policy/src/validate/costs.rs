@@ -75,11 +75,11 @@ impl Table {
         };
         let found = self.costs.get(name);
         if found.is_none() {
-            let remedy = match nearest(name, self.costs.keys().map(String::as_str)) {
+            let remedy = || match nearest(name, self.costs.keys().map(String::as_str)) {
                 Some(near) => format!("did you mean \"{near}\"?"),
                 None => "declare it under `costs`, or write a number".to_owned(),
             };
-            report.add(node.place, format!("the cost \"{name}\" is not declared"), remedy);
+            report.add_with(node.place, format!("the cost \"{name}\" is not declared"), remedy);
         }
         found.cloned().flatten()
     }

@@ -218,11 +218,11 @@ impl<'a> Table<'a> {
         if found.is_none() && !self.broken.iter().any(|broken| broken == name) {
             let unread = self.broken.iter().chain(&self.coming).map(String::as_str);
             let names = self.parts.iter().map(|part| self.written(part)).chain(unread);
-            let remedy = match nearest(name, names) {
+            let remedy = || match nearest(name, names) {
                 Some(near) => format!("did you mean \"{near}\"?"),
                 None => named::undeclared(name),
             };
-            report.add(node.place, format!("the key \"{name}\" is not declared"), remedy);
+            report.add_with(node.place, format!("the key \"{name}\" is not declared"), remedy);
         }
         found
     }

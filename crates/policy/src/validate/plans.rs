@@ -113,11 +113,11 @@ fn index(node: &Node, plans: &[&str], report: &mut Report) -> Option<usize> {
     let found = plans.iter().position(|plan| *plan == name);
     // Where there are no plans, that is what there is to say.
     if found.is_none() && !plans.is_empty() {
-        let remedy = match nearest(name, plans.iter().copied()) {
+        let remedy = || match nearest(name, plans.iter().copied()) {
             Some(near) => format!("did you mean \"{near}\"?"),
             None => format!("write one of {}, or add it under `plans`", plans.join(", ")),
         };
-        report.add(node.place, format!("the plan \"{name}\" is not among the limit's plans"), remedy);
+        report.add_with(node.place, format!("the plan \"{name}\" is not among the limit's plans"), remedy);
     }
     found
 }

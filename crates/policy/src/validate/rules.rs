@@ -320,11 +320,11 @@ fn guesses(node: &Node, context: &Context<'_>, report: &mut Report) -> Option<St
         return Some(found.to_owned());
     }
     let plain = context.codes.iter().map(|code| code.name.rsplit('/').next().unwrap_or_default());
-    let remedy = match crate::file::nearest(name, plain) {
+    let remedy = || match crate::file::nearest(name, plain) {
         Some(near) => format!("did you mean \"{near}\"?"),
         None => "declare it under `codes`".to_owned(),
     };
-    report.add(node.place, format!("the code \"{name}\" is not declared"), remedy);
+    report.add_with(node.place, format!("the code \"{name}\" is not declared"), remedy);
     None
 }
 
