@@ -42,15 +42,19 @@ fn opens(quota: &Quota) -> bool {
     }
 }
 
-fn give_back(world: &mut World, receipt: &Receipt) {
+/// Gives a charge back and returns whether that gave anything.
+fn give_back(world: &mut World, receipt: &Receipt) -> bool {
+    let before = world.state.clone();
     refund(&world.quota, world.state.as_ref(), receipt, world.now).apply(&mut world.state);
+    world.state != before
 }
 
 /// What happens at an instant: a charge, by its number, or its refund.
 #[derive(Debug, Clone, Copy)]
 enum Event {
     Charge(Ask),
-    Refund(usize),
+    /// And whether it gave anything.
+    Refund(usize, bool),
 }
 
 /// Plays a history in which some charges are given back, each once and after it was made.
@@ -63,9 +67,9 @@ fn play_with_refunds(world: &mut World, history: &[(Move, Option<prop::sample::I
         match giver {
             Some(giver) if !open.is_empty() => {
                 let charge = *giver.get(&open);
-                give_back(world, &played.receipts[charge]);
+                let gave = give_back(world, &played.receipts[charge]);
                 played.given.push(charge);
-                played.events.push((world.now, Event::Refund(charge)));
+                played.events.push((world.now, Event::Refund(charge, gave)));
             }
             _ => {
                 let ask = Ask::units(a_move.cost.of(&world.quota));
@@ -87,7 +91,9 @@ struct Played {
 }
 
 impl Played {
-    /// Plays the events again without one charge; `None` if one of the others is then refused.
+    /// Plays the events again without one charge; `None` if one of the others is then refused, or not given back although
+    /// it was. (A refund that comes late may give less than it could: a lockout gives for sure only within `lock` of
+    /// the charge. A world that was given less says nothing about the other.)
     fn without(&self, left_out: usize, quota: Quota, start: u64) -> Option<World> {
         let (mut world, mut receipts) = (World::new(quota, start), Vec::new());
         for (at, event) in &self.events {
@@ -95,9 +101,12 @@ impl Played {
             match *event {
                 Event::Charge(_) if receipts.len() == left_out => receipts.push(None),
                 Event::Charge(ask) => receipts.push(Some(world.ask(ask).receipt?)),
-                Event::Refund(charge) => {
-                    if let Some(receipt) = receipts[charge] {
-                        give_back(&mut world, &receipt);
+                Event::Refund(charge, gave) => {
+                    if let Some(receipt) = receipts[charge]
+                        && !give_back(&mut world, &receipt)
+                        && gave
+                    {
+                        return None;
                     }
                 }
             }
@@ -370,4 +379,16 @@ fn a_receipt_of_another_kind_of_window_gives_nothing() {
             assert_eq!(refund(&world.quota, world.state.as_ref(), foreign, world.now), Change::Keep);
         }
     }
+}
+
+/// Guards the law against a world that was given less: right codes that overlap for longer than a lock lasts.
+#[test]
+fn a_late_refund_gives_less_and_never_more() {
+    let quota = Quota::lockout(8, Span::from_secs(86_400), Span::from_millis(1)).unwrap();
+    let mut world = World::new(quota, 1_000_000);
+    let [opener, other] = [(); 2].map(|()| world.ask(Ask::ONE).receipt.unwrap());
+    world.now = world.now.saturating_add(Span::from_millis(1));
+    assert!(give_back(&mut world, &opener));
+    assert!(!give_back(&mut world, &other), "it might be from before a lock that is over");
+    assert_eq!(remaining(&world, world.now), 7);
 }
