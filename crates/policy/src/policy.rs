@@ -73,7 +73,8 @@ impl Policy {
         self.keys.iter().map(|part| part.show(facts))
     }
 
-    fn limits(&self) -> impl Iterator<Item = &Limit> {
+    /// Returns every limit, those of the fallback last.
+    pub fn limits(&self) -> impl Iterator<Item = &Limit> {
         self.rules.iter().chain(&self.fallback).flat_map(|rule| &rule.limits)
     }
 

@@ -9,11 +9,11 @@ use http::HeaderMap;
 use tidegate_algorithms::Timestamp;
 
 use crate::client::Client;
-use crate::key::Tokens;
+use crate::key::{Key, Presence, Tokens};
 use crate::limit::Limit;
 use crate::matcher::{Params, Pattern};
 use crate::path::{self, Normal};
-use crate::policy::Policy;
+use crate::policy::{EncodedSlash, Policy};
 use crate::rule::Rule;
 
 /// A request, borrowed from whoever holds it.
@@ -76,6 +76,8 @@ pub struct Seen<'a> {
     normal: Normal<'a>,
     client: Option<Client>,
     ready: Option<&'a ReadyKeys>,
+    /// Whether there is no request behind the ready-made keys.
+    only_ready: bool,
     now: Option<Timestamp>,
     tokens: Tokens,
 }
@@ -151,6 +153,11 @@ impl<'a> Facts<'a> {
         &self.seen.tokens
     }
 
+    /// Returns whether there is nothing to read but ready-made keys.
+    pub(crate) fn only_ready(&self) -> bool {
+        self.seen.only_ready
+    }
+
     pub(crate) fn ready(&self, name: &str) -> Option<&'a str> {
         self.seen.ready.and_then(|ready| ready.get(name)).map(String::as_str)
     }
@@ -165,7 +172,8 @@ impl Policy {
     pub fn see<'a>(&self, request: &Request<'a>) -> Result<Seen<'a>, Ambiguous> {
         let normal = path::normalize(request.path, self.encoded_slash)?;
         let client = request.peer.map(|peer| self.trusted.client(peer, request.headers));
-        Ok(Seen { request: *request, normal, client, ready: None, now: None, tokens: Tokens::default() })
+        let tokens = Tokens::default();
+        Ok(Seen { request: *request, normal, client, ready: None, only_ready: false, now: None, tokens })
     }
 
     /// Reads a request at an instant, which may be left out for a policy to which it makes no difference (see
@@ -212,6 +220,28 @@ impl Policy {
         let Ok(seen) = self.see(request) else { return false };
         self.matching(&seen).any(|matched| needs(matched.rule))
             || self.fallback_for(&seen).is_some_and(|matched| needs(matched.rule))
+    }
+}
+
+impl Key {
+    /// Reads the key from ready-made values alone and appends the bytes that a request with these values has.
+    ///
+    /// # Errors
+    /// When a value breaks the form that its key has to have (a phone number that is none).
+    pub fn read_ready(&self, ready: &ReadyKeys, out: &mut Vec<u8>) -> Result<Presence<'_>, Ambiguous> {
+        let headers = &HeaderMap::new();
+        let request =
+            Request { method: "", host: None, path: "/", query: None, headers, peer: None, body: None };
+        let seen = Seen {
+            request,
+            normal: path::normalize(request.path, EncodedSlash::Refuse)?,
+            client: None,
+            ready: Some(ready),
+            only_ready: true,
+            now: None,
+            tokens: Tokens::default(),
+        };
+        self.read(&Facts { seen: &seen, pattern: None, params: Params::new() }, out)
     }
 }
 

@@ -47,6 +47,8 @@ mod plan;
 mod policy;
 #[cfg(feature = "policy")]
 mod reload;
+#[cfg(feature = "policy")]
+mod reset;
 mod settle;
 mod verdict;
 #[cfg(feature = "policy")]
@@ -60,6 +62,8 @@ pub use limiter::{BuildError, CheckOptions, Limiter, Snapshot, UnknownLimit};
 pub use observe::{LimitObserved, Observed, TermsObserved};
 #[cfg(feature = "policy")]
 pub use reload::{ReloadError, Reloaded};
+#[cfg(feature = "policy")]
+pub use reset::{Reset, ResetError};
 pub use settle::{Pending, Settled, Settlement};
 pub use tidegate_algorithms::{
     Anchor, Answer, Calendar, Decision, Quota, QuotaError, Rate, Retry, Span, Timestamp,

@@ -37,7 +37,7 @@ pub struct Snapshot {
 pub(crate) struct Inner {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) limits: Vec<Registered>,
-    by_name: HashMap<Arc<str>, usize>,
+    pub(crate) by_name: HashMap<Arc<str>, usize>,
     #[cfg(feature = "policy")]
     pub(crate) policy: Option<crate::compile::Compiled>,
     pub(crate) lasting: Arc<Lasting>,
@@ -302,7 +302,7 @@ impl Snapshot {
         Ok(self.inner.run(&plan, options).await)
     }
 
-    fn unknown(&self, name: &str) -> UnknownLimit {
+    pub(crate) fn unknown(&self, name: &str) -> UnknownLimit {
         let known = self.limits().map(|limit| limit.name().to_owned()).collect();
         UnknownLimit { name: name.to_owned(), known }
     }

@@ -45,6 +45,8 @@ pub struct LimitObserved {
     /// How often the use of a key rose to the limit's `alert_at`, for up to 1,024 keys at a time; `None` when it has
     /// none.
     pub alerts: Option<u64>,
+    /// How often it was made to forget a key at an operator's word.
+    pub resets: u64,
 }
 
 /// A limit's answers under one plan.
@@ -124,6 +126,7 @@ pub(crate) struct LimitTally {
     brought: AtomicU64,
     skipped: AtomicU64,
     missing: AtomicU64,
+    pub(crate) resets: AtomicU64,
     warned_missing: AtomicBool,
     terms: Mutex<HashMap<Option<Arc<str>>, Arc<TermsTally>>>,
     pub(crate) alerts: Alerts,
@@ -318,6 +321,7 @@ fn observed(registered: &Registered) -> LimitObserved {
         skipped: read(&tally.skipped),
         missing_key: read(&tally.missing),
         alerts: registered.alert_at.map(|_| tally.alerts.raised()),
+        resets: read(&tally.resets),
     }
 }
 

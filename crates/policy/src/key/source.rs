@@ -83,6 +83,8 @@ impl Source {
         }
         let found = match ready {
             Some(value) => Some(Cow::Borrowed(value)),
+            // Else a route, say, would be that of no rule.
+            None if facts.only_ready() => None,
             None => self.find(facts)?,
         };
         found.map_or(Ok(None), |text| Value::of_text(&self.normalize, text))

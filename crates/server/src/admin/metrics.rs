@@ -82,6 +82,8 @@ impl Moment {
             ("alerts", "How often the use of a limit has risen to its alert_at, for some key"),
             alerts,
         )?;
+        let resets = limits.iter().map(|limit| (of(limit), limit.resets));
+        counters(to, ("resets", "How often a limit was told to forget a key"), resets)?;
         let rules = self.observed.rules.iter().map(|(rule, count)| (vec![("rule", &**rule)], *count));
         counters(to, ("rule_matches", "Requests that each rule applied to"), rules)
     }

@@ -1,13 +1,15 @@
-//! The operator's endpoint: what has been counted, and reloading.
+//! The operator's endpoint: what has been counted, reloading, and forgetting a key.
 //!
 //! | route | answers |
 //! |---|---|
 //! | `GET /metrics` | the counters, as `OpenMetrics` text |
 //! | `POST /reload` | 200 once the policy was read anew and is in force, 422 with what keeps it from that |
+//! | `POST /reset` | 200 once a limit has forgotten a key, 404 for a limit that is not there, 422 for a key that is none of its |
 //!
-//! With a token both demand it.
+//! With a token all demand it.
 
 mod metrics;
+mod reset;
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -23,7 +25,10 @@ use crate::reload::{ReloadError, Reloader};
 
 /// Builds the operator's endpoint over what a reloader keeps.
 pub fn router(reloader: Reloader, token: TokenInForce) -> Router {
-    let routes = Router::new().route("/metrics", get(metrics)).route("/reload", post(reload));
+    let routes = Router::new()
+        .route("/metrics", get(metrics))
+        .route("/reload", post(reload))
+        .route("/reset", post(reset::reset));
     let routes = with_problems(routes).layer(axum::middleware::from_fn_with_state(token, demand));
     with_methods(routes.with_state(reloader))
 }

@@ -22,7 +22,7 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 /// # Errors
 /// 415 when it is said to be something else than JSON, 413 when it is too long, 408 when it takes too long, 400 when it
 /// breaks off or is not JSON, 422 when it is not what `T` describes.
-pub(super) async fn read<T: DeserializeOwned>(request: Request) -> Result<T, Problem> {
+pub(crate) async fn read<T: DeserializeOwned>(request: Request) -> Result<T, Problem> {
     let (head, body) = request.into_parts();
     is_json(&head.headers)?;
     let whole = tokio::time::timeout(BODY_TIMEOUT, whole(body)).await;

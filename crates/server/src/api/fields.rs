@@ -60,7 +60,7 @@ impl OneOrMore {
 
 /// An object that names no member twice: parsers differ in which of the two they keep.
 #[derive(Debug)]
-pub(super) struct Members<V>(pub(super) BTreeMap<String, V>);
+pub(crate) struct Members<V>(pub(crate) BTreeMap<String, V>);
 
 impl<V> Default for Members<V> {
     fn default() -> Self {

@@ -36,6 +36,8 @@ use axum::routing::{get, post};
 use tidegate::Limiter;
 
 pub(crate) use auth::demand;
+pub(crate) use call::read as read_call;
+pub(crate) use fields::Members;
 pub use token::{Token, TokenError, TokenInForce};
 
 use book::Book;
