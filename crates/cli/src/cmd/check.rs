@@ -68,31 +68,37 @@ fn describe(name: Option<&str>, policy: &Policy, out: &mut Output) {
     for line in table.lines() {
         out.line(&format!("  {line}"));
     }
-    lockouts(policy, out);
+    let weapons = weapons(policy);
+    if !weapons.is_empty() {
+        out.line("");
+    }
+    weapons.iter().for_each(|line| out.line(line));
 }
 
-/// Writes of each lockout what its numbers do not say: who stays just under it is never locked, and whoever knows a key
-/// can keep its owner out.
-fn lockouts(policy: &Policy, out: &mut Output) {
+/// Returns what the numbers of limits on failures and of lockouts do not say, a line each: who stays just under a
+/// lockout is never locked, and whoever can name a key can keep its owner out.
+fn weapons(policy: &Policy) -> Vec<String> {
+    // Any 24 hours: up to the microsecond before the next begin.
+    let day = Span::from_micros(Span::from_secs(86_400).as_micros().saturating_sub(1));
     let limits = policy.rules.iter().chain(&policy.fallback).flat_map(|rule| &rule.limits);
     let terms = limits.flat_map(|limit| limit.variants().map(move |(whose, terms)| (limit, whose, terms)));
-    for (limit, whose, terms) in terms {
-        let Quota::Lockout(lockout) = &terms.quota else { continue };
-        let within = lockout.within();
-        let day = Span::from_secs(86_400);
-        // A span of a day that ends just before the next one begins.
-        let closed = Span::from_micros(day.as_micros().saturating_sub(1));
-        let spell = terms.quota.most_in_half_open(within);
-        let careful = lockout.most_without_locking_in_closed(closed);
-        let denied = terms.quota.requests_to_deny(closed).map_or_else(String::new, |requests| {
-            format!("; {requests} requests a day keep a key locked, by whoever knows it")
-        });
-        out.line("");
-        out.line(&format!(
-            "  {}: at most {spell} in any {within}; who stays just under it gets up to {careful} a day and is never locked{denied}",
-            called(limit, whose)
-        ));
-    }
+    let told = terms.filter_map(|(limit, whose, Terms { quota, .. })| {
+        let mut told = Vec::new();
+        if let Quota::Lockout(lockout) = quota {
+            let (within, careful) = (lockout.within(), lockout.most_without_locking_in_closed(day));
+            told.push(format!("at most {} in any {within}", quota.most_in_half_open(within)));
+            told.push(format!(
+                "who stays just under it gets up to {careful} in any 24 hours and is never locked"
+            ));
+        } else if limit.count == Count::Every {
+            return None;
+        }
+        if let Some(requests) = quota.requests_to_deny(day).filter(|_| limit.key.can_be_named()) {
+            told.push(format!("{requests} requests keep a key refused for 24 hours, by whoever can name it"));
+        }
+        (!told.is_empty()).then(|| format!("  {}: {}", called(limit, whose), told.join("; ")))
+    });
+    told.collect()
 }
 
 fn count(count: usize, what: &str) -> String {

@@ -1,6 +1,6 @@
 //! `tidegate diff`: what changes from one policy to another.
 
-use tidegate_policy::{Change, Diff, LimitDiff, Policy};
+use tidegate_policy::{Change, Diff, LimitDiff, Policy, Strictness};
 
 use crate::args::{Denied, DiffArgs};
 use crate::exit::{Exit, Failure};
@@ -18,13 +18,33 @@ pub(crate) fn run(args: &DiffArgs) -> Result<Exit, Failure> {
     for line in lines(&diff) {
         out.line(&line);
     }
+    let denied: Vec<String> = args.deny.iter().flat_map(|kind| denied(&diff, *kind)).collect();
+    for line in &denied {
+        out.line(&format!("denied: {line}"));
+    }
     out.finish()?;
-    let denied = args.deny.iter().any(|kind| match kind {
-        Denied::Looser => diff.is_looser(),
-        Denied::Tighter => diff.is_tighter(),
-        Denied::Fresh => diff.starts_fresh(),
-    });
-    Ok(if denied { Exit::Problems } else { Exit::Fine })
+    Ok(if denied.is_empty() { Exit::Fine } else { Exit::Problems })
+}
+
+/// Returns what is to be denied, a line each.
+fn denied(diff: &Diff, kind: Denied) -> Vec<String> {
+    let is = |strictness: Strictness| match kind {
+        Denied::Looser => strictness.is_looser(),
+        Denied::Tighter => strictness.is_tighter(),
+        Denied::Fresh => false,
+    };
+    let word = match kind {
+        Denied::Looser => "may let more through",
+        Denied::Tighter => "may let less through",
+        Denied::Fresh => "starts fresh",
+    };
+    let fresh = |limit: &&LimitDiff| kind == Denied::Fresh && limit.starts_fresh();
+    let limits = diff.limits.iter().filter(|limit| is(limit.strictness) || fresh(limit)).map(name);
+    let rules =
+        diff.rules.iter().filter(|rule| is(rule.strictness)).map(|rule| format!("rule {}", rule.name));
+    let settings = diff.settings.iter().filter(|change| is(Strictness::of(std::slice::from_ref(change))));
+    let settings = settings.map(|change| change.what.clone());
+    limits.chain(rules).chain(settings).map(|what| format!("{what} {word}")).collect()
 }
 
 fn read(source: &Source) -> Result<Policy, Failure> {
@@ -54,10 +74,14 @@ fn lines(diff: &Diff) -> Vec<String> {
     lines
 }
 
-fn title(limit: &LimitDiff) -> String {
+fn name(limit: &LimitDiff) -> String {
     let whose = limit.whose.as_ref().map(|whose| format!(" [{whose}]")).unwrap_or_default();
+    format!("{}{whose}", limit.name)
+}
+
+fn title(limit: &LimitDiff) -> String {
     let was = limit.renamed_from.as_ref().map(|was| format!(" (was {was})")).unwrap_or_default();
-    format!("{}{whose}{was}: {}, {}", limit.name, limit.strictness.word(), limit.fate.words())
+    format!("{}{was}: {}, {}", name(limit), limit.strictness.word(), limit.fate.words())
 }
 
 fn changes(changes: &[Change]) -> impl Iterator<Item = String> {

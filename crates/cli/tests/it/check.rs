@@ -159,15 +159,28 @@ fn output_that_cannot_be_written_is_a_failure() {
     assert_eq!(output.status.code(), Some(1));
 }
 
-/// Guards a lockout against passing for the ten attempts in half an hour that its numbers say.
+/// Guards a lockout against passing for the ten attempts in half an hour that its numbers say, and a limit on failures
+/// against passing for something that only hurts whoever guesses.
 #[test]
-fn a_lockout_is_told_with_what_passes_just_under_it_and_what_a_denial_costs() {
-    let output = run(["check", "../../../../../examples/login-pci.yaml"]);
-    let last = text(&output.stdout).lines().last().unwrap();
+fn what_passes_just_under_a_lockout_and_what_a_denial_costs_is_told() {
+    let told = |example: &str| {
+        let output = run(["check".to_owned(), format!("../../../../../examples/{example}.yaml")]);
+        let lines: Vec<String> = text(&output.stdout).lines().map(str::to_owned).collect();
+        lines
+            .into_iter()
+            .filter(|line| line.contains("in any 24 hours and") || line.contains("by whoever"))
+            .collect::<Vec<_>>()
+    };
     assert_eq!(
-        last,
-        "  login/lock: at most 18 in any 30m; who stays just under it gets up to 440 a day and is never locked; \
-         480 requests a day keep a key locked, by whoever knows it"
+        told("login-pci"),
+        [
+            "  login/lock: at most 18 in any 30m; who stays just under it gets up to 440 in any 24 hours and is never locked; \
+          480 requests keep a key refused for 24 hours, by whoever can name it"
+        ]
     );
-    assert!(!text(&run(["check", "clean.yaml"]).stdout).contains("never locked"), "there is no lockout");
+    assert_eq!(
+        told("otp-payments"),
+        ["  verify/wrong-per-day: 9 requests keep a key refused for 24 hours, by whoever can name it"]
+    );
+    assert!(told("quillon").is_empty(), "nothing there counts failures");
 }

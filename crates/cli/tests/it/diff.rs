@@ -50,7 +50,11 @@ fn what_is_denied_fails_and_what_is_not_passes() {
         "what is gone admits everything"
     );
     let other_key = [("        key: challenge", "        key: [account, challenge]")];
-    assert_eq!(diff(&["--deny", "fresh"], &other_key).status.code(), Some(1));
+    let denied = diff(&["--deny", "fresh"], &other_key);
+    assert_eq!(denied.status.code(), Some(1));
+    assert!(text(&denied.stdout).ends_with("denied: verify/per-challenge starts fresh\n"), "{denied:?}");
+    let renamed = diff(&["--deny", "fresh"], &renamed);
+    assert_eq!(renamed.status.code(), Some(1), "it seems to be the same limit, whose counts are lost");
 }
 
 #[test]

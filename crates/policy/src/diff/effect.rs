@@ -103,7 +103,7 @@ impl Effect {
 
 impl Strictness {
     /// Sums up which way several changes point.
-    pub(super) fn of(changes: &[Change]) -> Self {
+    pub fn of(changes: &[Change]) -> Self {
         let has = |effect| changes.iter().any(|change| change.effect == effect);
         match (has(Effect::Looser), has(Effect::Tighter), has(Effect::Unclear)) {
             (false, false, false) => Self::Same,

@@ -105,9 +105,9 @@ impl Diff {
         self.strictness().any(Strictness::is_tighter)
     }
 
-    /// Returns whether some limit that is in both policies starts fresh.
+    /// Returns whether some limit that is in both policies starts fresh, or one that seems to be under another name.
     pub fn starts_fresh(&self) -> bool {
-        self.limits.iter().any(|limit| limit.fate == Fate::Fresh && !limit.is_new())
+        self.limits.iter().any(LimitDiff::starts_fresh)
     }
 
     fn strictness(&self) -> impl Iterator<Item = Strictness> {
@@ -121,6 +121,12 @@ impl LimitDiff {
     /// Returns whether no key can have had a count under it.
     pub fn is_new(&self) -> bool {
         self.strictness == Strictness::Added
+    }
+
+    /// Returns whether keys lose a count that they have: the limit is in both policies and starts fresh, or seems to be one
+    /// that is gone, under another name.
+    pub fn starts_fresh(&self) -> bool {
+        self.fate == Fate::Fresh && (!self.is_new() || !self.hint.is_empty())
     }
 }
 

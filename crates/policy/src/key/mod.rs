@@ -119,6 +119,11 @@ impl Key {
         self.parts.iter().any(Part::needs_date)
     }
 
+    /// Returns whether whoever can name somebody can write the key: some part of it is neither an address nor everyone.
+    pub fn can_be_named(&self) -> bool {
+        self.parts.iter().any(|part| !part.is_address() && part.from != Origin::Global)
+    }
+
     /// Returns the names of the parts as the file writes them.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().map(|part| part.name.as_str())

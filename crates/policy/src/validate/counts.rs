@@ -61,6 +61,10 @@ fn success(node: &Node, report: &mut Report) -> Option<Success> {
     let mut fields = Fields::open(node, "success", report)?;
     let statuses = fields.get("status").map(|node| statuses(node, report));
     let header = fields.get("header").map(|node| header(node, report));
+    // Beside a field that tells a success, any status may be one.
+    if let (Some(Some(statuses)), None) = (&statuses, &header) {
+        check_statuses(fields.get("status"), statuses, report);
+    }
     if statuses.is_none() && header.is_none() {
         let remedy = "write `status: 200`, `header: { name: x-outcome, value: ok }`, or both";
         fields.lack_source(&["status", "header"], "success says neither status nor header", remedy);
@@ -82,15 +86,12 @@ fn statuses(node: &Node, report: &mut Report) -> Option<Vec<RangeInclusive<u16>>
         );
     }
     let read: Vec<_> = items.iter().filter_map(|item| one_status(item, report)).collect();
-    if read.len() < items.len() || read.is_empty() {
-        return None;
-    }
-    check_statuses(node, &read, report);
-    Some(read)
+    (read.len() == items.len() && !read.is_empty()).then_some(read)
 }
 
 /// Reports successes that somebody means by failures.
-fn check_statuses(node: &Node, read: &[RangeInclusive<u16>], report: &mut Report) {
+fn check_statuses(node: Option<&Node>, read: &[RangeInclusive<u16>], report: &mut Report) {
+    let Some(node) = node else { return };
     if read.iter().all(|range| *range.start() >= 400) {
         report.add(
             node.place,
@@ -100,9 +101,13 @@ fn check_statuses(node: &Node, read: &[RangeInclusive<u16>], report: &mut Report
         return;
     }
     for (item, range) in one_or_more(node).iter().zip(read) {
-        let exact = |(status, _): &&(u16, &str)| *range == (*status..=*status);
-        if let Some((status, how)) = REFUSALS.iter().find(exact) {
-            let message = format!("status {status} {how}, and it would not count");
+        if let Some((status, how)) = REFUSALS.iter().find(|(status, _)| range.contains(status)) {
+            let message = if range.start() == range.end() {
+                format!("status {status} {how}, and it would not count")
+            } else {
+                let given = item.scalar().unwrap_or_default();
+                format!("status {given} holds {status}, which {how}, and it would not count")
+            };
             report.add(item.place, message, "list what a success answers; all else is a failure");
         }
     }
