@@ -6,5 +6,6 @@ mod faces;
 mod failures;
 mod gateway;
 mod reload;
+mod reset;
 mod unread;
 mod world;
