@@ -23,11 +23,11 @@ Examples:
 
 Exit codes:
   0  all is well; after SIGTERM or SIGINT: every request under way was answered
-  1  check: the policy has problems; test: a test failed; serve, demo: a port is taken, say, or requests were cut off
-  2  the policy file cannot be read, or serve cannot run by it; wrong arguments
+  1  check: the policy has problems; test: a test failed; diff: a change was denied; serve, demo: a port is taken, say, or
+     requests were cut off
+  2  a policy or test file cannot be used, or serve cannot run by it; wrong arguments
 
-The policy file is described in docs/policy.md, test files in docs/testing.md and the decision API in docs/api.md, beside
-the source.";
+Beside the source: docs/policy.md on the policy file, docs/testing.md on test files, docs/api.md on the decision API.";
 
 /// A rate limiter whose limits mean what they say.
 ///
@@ -142,9 +142,11 @@ pub(crate) struct TestArgs {
 /// Say why a policy does with a request what it does: which rules apply and which do not and why not, what is read of it,
 /// what every limit says.
 ///
-/// The request is explained as if nothing had been counted before, or after `--repeat` requests like it, at one instant.
+/// The request is explained as if nothing had been counted before, or after `--repeat` requests like it, at one instant,
+/// none of which was a success.
 /// A running process explains requests against what it has counted: `GET /v1/why` of the decision API.
 #[derive(Debug, clap::Args)]
+#[command(override_usage = "tidegate why [OPTIONS] <POLICY> [METHOD] <PATH>")]
 #[command(after_help = "Example:
   tidegate why policy.yaml POST /otp/verify --client 192.0.2.7 --json '{\"account\":\"ada\"}' --repeat 4
 
