@@ -8,6 +8,7 @@ mod dates;
 mod failure;
 mod files;
 mod reload;
+mod reset;
 mod settling;
 mod warnings;
 mod why;
