@@ -23,11 +23,12 @@ Examples:
 
 Exit codes:
   0  all is well; after SIGTERM or SIGINT: every request under way was answered
-  1  check: the policy has problems; test: a test failed; diff: a change was denied; serve, demo: a port is taken, say, or
-     requests were cut off
+  1  check: problems were found; test: a test failed; diff: a change was denied
+     serve, demo: a port is taken, say, or requests were cut off
   2  a policy or test file cannot be used, or serve cannot run by it; wrong arguments
 
-Beside the source: docs/policy.md on the policy file, docs/testing.md on test files, docs/api.md on the decision API.";
+Beside the source, docs/policy.md describes policies, docs/testing.md test files, docs/api.md the
+decision API.";
 
 /// A rate limiter whose limits mean what they say.
 ///
