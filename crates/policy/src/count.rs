@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use http::{HeaderMap, HeaderName, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
 /// Which requests a limit counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,8 +46,12 @@ impl Success {
         let status = self.statuses.is_empty() || self.statuses.iter().any(|range| range.contains(&status));
         status
             && self.header.as_ref().is_none_or(|(name, value)| {
-                let mut found = headers.get_all(name).iter();
-                found.any(|line| value.as_ref().is_none_or(|value| line.as_bytes() == value.as_bytes()))
+                let mut lines = headers.get_all(name).iter();
+                // Of a field that says two things one is no success.
+                let said = |line: &HeaderValue| {
+                    value.as_ref().is_none_or(|value| line.as_bytes() == value.as_bytes())
+                };
+                headers.contains_key(name) && lines.all(said)
             })
     }
 }

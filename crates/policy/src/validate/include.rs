@@ -10,7 +10,7 @@ use super::rules::{self, Context, PlacedRule};
 use super::{entries, matches, overlap, variables, version};
 use crate::file::{self, Entry, Fields, Node, Report, Value};
 use crate::key::Part;
-use crate::matcher::Matcher;
+use crate::matcher::{Matcher, Pattern};
 use crate::policy::Code;
 use crate::problem::Place;
 use crate::surroundings::Surroundings;
@@ -222,7 +222,11 @@ impl<'n> Team<'n> {
                 continue;
             };
             let at = report.cite(*scope_place, placed.match_place);
-            let what = outside.paths.first().map_or("more", |path| path.text());
+            let lies_outside = |path: &&Pattern| {
+                let alone = Matcher { paths: vec![(*path).clone()], ..outside.clone() };
+                !overlap::lies_within(&alone, scope)
+            };
+            let what = outside.paths.iter().find(lies_outside).map_or("more", |path| path.text());
             let message = format!(
                 "the rule {} matches {what}, which is not within what the team {} may limit",
                 placed.rule.name, self.name

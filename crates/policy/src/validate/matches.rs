@@ -365,11 +365,10 @@ fn segment(part: &str) -> Result<Segment, (&'static str, String)> {
         let remedy = "write {name} for one segment, and /** at the end for all below".to_owned();
         return Err(("has a wildcard inside", remedy));
     }
+    let no_segment =
+        || ("has an empty or dot segment, which no request keeps", "write the path it leads to".to_owned());
     if matches!(part, "" | "." | "..") {
-        return Err((
-            "has an empty or dot segment, which no request keeps",
-            "write the path it leads to".to_owned(),
-        ));
+        return Err(no_segment());
     }
     let sent = format!("/{part}");
     let normal = path::normalize(&sent, EncodedSlash::Keep).map_err(|error| {
@@ -377,5 +376,9 @@ fn segment(part: &str) -> Result<Segment, (&'static str, String)> {
     })?;
     let bare = |path: &str| path.trim_start_matches('/').to_owned();
     let reading = |loose| bare(normal.reading(loose).text());
+    // `%2e%2e` is as much a dot segment.
+    if reading(false).is_empty() {
+        return Err(no_segment());
+    }
     Ok(Segment::Literal { strict: reading(false), loose: reading(true) })
 }

@@ -353,6 +353,11 @@ fn success_is_what_the_file_says_it_is() {
     let both = "{ failures: true, success: { status: 200, header: { name: X-Outcome, value: ok } } }";
     assert!(covers(both, 200, Some("ok")));
     assert!(!covers(both, 200, Some("no")) && !covers(both, 200, None) && !covers(both, 500, Some("ok")));
+    // A field that was sent twice and says two things must not hide a failure.
+    let twice = HeaderMap::from_iter(
+        ["ok", "no"].map(|value| (HeaderName::from_static("x-outcome"), HeaderValue::from_static(value))),
+    );
+    assert!(!success(both).0.covers(StatusCode::OK, &twice));
     let any = "{ failures: true, success: { header: { name: x-outcome } } }";
     assert!(covers(any, 500, Some("whatever")) && !covers(any, 200, None));
     assert_eq!(success(list).1, OnSuccess::Refund);
