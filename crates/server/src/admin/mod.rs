@@ -6,17 +6,19 @@
 //! | `POST /reload` | 200 once the policy was read anew and is in force, 422 with what keeps it from that |
 //! | `POST /reset` | 200 once a limit has forgotten a key, 404 for a limit that is not there, 422 for a key that is none of its |
 //!
-//! With a token all demand it.
+//! With a token all demand it. A request that a web page makes (it names its `Origin`) is turned away whatever it asks:
+//! without a token, any page in an operator's browser could otherwise reload policies and unlock accounts.
 
 mod metrics;
 mod reset;
 
-use axum::extract::State;
+use axum::extract::{Request, State};
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use http::StatusCode;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, ORIGIN};
 use serde_json::json;
 
 use crate::api::{TokenInForce, demand};
@@ -29,8 +31,19 @@ pub fn router(reloader: Reloader, token: TokenInForce) -> Router {
         .route("/metrics", get(metrics))
         .route("/reload", post(reload))
         .route("/reset", post(reset::reset));
-    let routes = with_problems(routes).layer(axum::middleware::from_fn_with_state(token, demand));
+    let routes = with_problems(routes)
+        .layer(axum::middleware::from_fn_with_state(token, demand))
+        .layer(axum::middleware::from_fn(no_page));
     with_methods(routes.with_state(reloader))
+}
+
+/// Turns away what a web page asks. Browsers name the page's origin in every request that may change something.
+async fn no_page(request: Request, next: Next) -> Response {
+    if request.headers().contains_key(ORIGIN) {
+        let detail = "this endpoint is not for web pages; ask it from a program, without an Origin field";
+        return Problem::new(StatusCode::FORBIDDEN, detail).into_response();
+    }
+    next.run(request).await
 }
 
 async fn metrics(State(reloader): State<Reloader>) -> Response {

@@ -244,3 +244,17 @@ async fn a_token_is_demanded_where_there_is_one() {
     let right = "authorization: Bearer a-token-of-the-operator\r\n";
     assert_eq!(world.reset_with(right, &call).await.0, 200);
 }
+
+/// Guards an operator whose browser opens somebody's page: it could ask an endpoint without a token on this machine.
+#[tokio::test]
+async fn a_web_page_unlocks_nobody_and_reloads_nothing() {
+    let world = World::new("").await;
+    let call = json!({ "limit": "login/lock", "keys": { "username": "ada" } });
+    assert_eq!(world.reset_with("", &call).await.0, 200);
+    for origin in ["https://evil.example", "null", "http://127.0.0.1:8083"] {
+        let (status, problem) = world.reset_with(&format!("origin: {origin}\r\n"), &call).await;
+        assert_eq!(status, 403, "{problem}");
+        let reload = with(&post("/reload", ""), &format!("origin: {origin}\r\n"));
+        assert_eq!(ask(world.running.at.admin.unwrap(), &reload).await.0, 403);
+    }
+}
