@@ -72,7 +72,9 @@ fn describe(name: Option<&str>, policy: &Policy, out: &mut Output) {
     if !weapons.is_empty() {
         out.line("");
     }
-    weapons.iter().for_each(|line| out.line(line));
+    for line in &weapons {
+        out.line(line);
+    }
 }
 
 /// Returns what the numbers of limits on failures and of lockouts do not say, a line each: who stays just under a

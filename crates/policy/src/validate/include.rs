@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use super::rules::{self, Context, PlacedRule};
+use super::variables::DEPLOYMENT;
 use super::{entries, matches, overlap, variables, version};
 use crate::file::{self, Entry, Fields, Node, Report, Value};
 use crate::key::Part;
@@ -17,26 +18,8 @@ use crate::surroundings::Surroundings;
 
 /// The most files that one policy includes.
 const MAX_FILES: usize = 64;
-/// What belongs to the deployment, or to all teams at once.
-const OUTER: [&str; 17] = [
-    "gateway",
-    "api",
-    "envoy",
-    "admin",
-    "health",
-    "store",
-    "trusted_proxies",
-    "client_header",
-    "instances",
-    "mode",
-    "paths",
-    "headers",
-    "problem",
-    "alerts",
-    "key_secret_file",
-    "fallback",
-    "include",
-];
+/// What belongs to all teams at once, beside the deployment.
+const COMMON: [&str; 6] = ["mode", "paths", "headers", "problem", "fallback", "include"];
 
 /// What the files of teams see of the file that includes them.
 pub(super) struct Outer<'a> {
@@ -157,7 +140,7 @@ impl<'n> Team<'n> {
         let root = self.load(outer.surroundings, report)?;
         let mut fields = Fields::open(&root, format!("the file of the team {}", self.name), report)?;
         version(&mut fields, report);
-        for entry in OUTER.iter().filter_map(|word| fields.take(word)) {
+        for entry in DEPLOYMENT.iter().chain(&COMMON).filter_map(|word| fields.take(word)) {
             let message = format!("`{}` has no place in an included file", entry.key);
             let remedy = format!("write it into {}", report.name_of(Place::START));
             report.add(entry.place, message, remedy);

@@ -9,7 +9,7 @@ use crate::problem::Place;
 use crate::surroundings::Surroundings;
 
 /// The members of the first level that say where and with what a process runs.
-const DEPLOYMENT: [&str; 11] = [
+pub(super) const DEPLOYMENT: [&str; 11] = [
     "gateway",
     "api",
     "envoy",
