@@ -20,6 +20,8 @@
 
 mod check;
 #[cfg(feature = "testing")]
+pub mod clocked;
+#[cfg(feature = "testing")]
 #[allow(clippy::missing_panics_doc, clippy::indexing_slicing, reason = "a behaviour fails by panicking")]
 pub mod conformance;
 mod error;

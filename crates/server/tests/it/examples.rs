@@ -4,7 +4,6 @@
 //! `tidegate serve` runs, before a service on another socket. Only the clock is not real: it is set to the instant a step
 //! names. Clients are introduced by PROXY protocol headers, as behind a load balancer.
 
-mod clock;
 mod hold;
 mod wire;
 mod world;

@@ -1,70 +1,17 @@
 //! Whose clock tells the date.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use tidegate::policy_file::{self, Policy, suite::parse_instant};
-use tidegate::{CheckOptions, Limiter, MemoryOptions, MemoryStore, Store, Timestamp};
-use tidegate_algorithms::State;
-use tidegate_store::{Check, Decided, LimitId, Refund, Reply};
+use tidegate::{CheckOptions, Limiter, MemoryOptions, MemoryStore};
+use tidegate_store::clocked::Clocked;
 
 use crate::world::Ask;
 
 /// A store in another year than this machine, as one that others share may be by a few seconds.
-#[derive(Debug)]
-struct Elsewhen {
-    store: MemoryStore,
-    now: Mutex<Timestamp>,
-    asked: Mutex<u32>,
-}
-
-impl Elsewhen {
-    fn at(text: &str) -> Arc<Self> {
-        let store = MemoryStore::new(MemoryOptions::default()).unwrap();
-        Arc::new(Self { store, now: Mutex::new(parse_instant(text).unwrap()), asked: Mutex::new(0) })
-    }
-
-    fn set(&self, text: &str) {
-        *self.now.lock().unwrap() = parse_instant(text).unwrap();
-    }
-
-    fn or_now(&self, at: Option<Timestamp>) -> Option<Timestamp> {
-        at.or_else(|| Some(*self.now.lock().unwrap()))
-    }
-}
-
-impl Store for Elsewhen {
-    fn limit(&self, name: &str) -> LimitId {
-        self.store.limit(name)
-    }
-
-    fn decide<'a>(&'a self, checks: &'a [Check<'a>], at: Option<Timestamp>) -> Reply<'a, Decided> {
-        self.store.decide(checks, self.or_now(at))
-    }
-
-    fn peek<'a>(&'a self, checks: &'a [Check<'a>], at: Option<Timestamp>) -> Reply<'a, Decided> {
-        self.store.peek(checks, self.or_now(at))
-    }
-
-    fn refund<'a>(&'a self, refunds: &'a [Refund<'a>], at: Option<Timestamp>) -> Reply<'a, ()> {
-        self.store.refund(refunds, self.or_now(at))
-    }
-
-    fn reset<'a>(&'a self, limit: LimitId, key: &'a [u8]) -> Reply<'a, ()> {
-        self.store.reset(limit, key)
-    }
-
-    fn inspect<'a>(&'a self, limit: LimitId, key: &'a [u8]) -> Reply<'a, Option<State>> {
-        self.store.inspect(limit, key)
-    }
-
-    fn ping(&self) -> Reply<'_, ()> {
-        self.store.ping()
-    }
-
-    fn now(&self) -> Option<Timestamp> {
-        *self.asked.lock().unwrap() += 1;
-        self.or_now(None)
-    }
+fn elsewhen(text: &str) -> Arc<Clocked> {
+    let store = MemoryStore::new(MemoryOptions::default()).unwrap();
+    Arc::new(Clocked::new(store, parse_instant(text).unwrap()))
 }
 
 fn policy(overrides: &str) -> Policy {
@@ -84,7 +31,7 @@ const CONTRACT: &str = "        overrides:\n          - { value: tide, until: 20
 /// mean anything.
 #[tokio::test]
 async fn an_override_ends_at_the_midnight_of_the_store() {
-    let store = Elsewhen::at("2031-05-31T23:59:59Z");
+    let store = elsewhen("2031-05-31T23:59:59Z");
     let limiter = Limiter::from_policy_with(policy(CONTRACT), store.clone()).unwrap();
     let ask = Ask::get("/").header("x-api-key", "tide");
     let limit_of = async |options| {
@@ -96,7 +43,7 @@ async fn an_override_ends_at_the_midnight_of_the_store() {
     };
     let plain = CheckOptions::default();
     assert_eq!(limit_of(plain).await, 9);
-    store.set("2031-06-01");
+    store.set(parse_instant("2031-06-01").unwrap());
     assert_eq!(limit_of(plain).await, 2);
     // An instant of the caller's goes before the store's.
     let before = CheckOptions { at: parse_instant("2031-05-31T23:59:59Z"), ..plain };
@@ -108,11 +55,11 @@ async fn an_override_ends_at_the_midnight_of_the_store() {
 async fn a_policy_without_dates_asks_for_none() {
     let forever = CONTRACT.replace("until: 2031-05-31, ", "");
     for (overrides, asked) in [("", 0), (forever.as_str(), 0), (CONTRACT, 1)] {
-        let store = Elsewhen::at("2031-05-31");
+        let store = elsewhen("2031-05-31");
         let limiter = Limiter::from_policy_with(policy(overrides), store.clone()).unwrap();
         let ask = Ask::get("/").header("x-api-key", "tide");
         assert!(limiter.check(&ask.as_seen()).await.is_allowed());
-        assert_eq!(*store.asked.lock().unwrap(), asked, "{overrides}");
+        assert_eq!(store.times_read(), asked, "{overrides}");
     }
 }
 
@@ -131,7 +78,7 @@ async fn overrides_are_counted_apart_and_under_no_key() {
 /// Guards against an explanation that is silent on why a key has everybody's terms again.
 #[tokio::test]
 async fn terms_that_have_ended_are_told_with_their_last_day() {
-    let limiter = Limiter::from_policy_with(policy(CONTRACT), Elsewhen::at("2031-06-01")).unwrap();
+    let limiter = Limiter::from_policy_with(policy(CONTRACT), elsewhen("2031-06-01")).unwrap();
     let options = CheckOptions::default();
     for (key, told) in [("tide", vec!["its own terms for this key ended 2031-05-31"]), ("ebb", vec![])] {
         let ask = Ask::get("/").header("x-api-key", key);

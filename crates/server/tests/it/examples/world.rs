@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use tidegate::policy_file::Policy;
 use tidegate::policy_file::suite::{Case, Expect, Step};
-use tidegate::{Limiter, Span, Timestamp};
+use tidegate::{Limiter, MemoryOptions, MemoryStore, Span, Timestamp};
 use tidegate_server::net::{Networks, ProxyProtocol};
 use tidegate_server::{api, gateway};
+use tidegate_store::Decided;
+use tidegate_store::clocked::Clocked;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use super::clock::ToldStore;
 use super::hold::{Seen, Tally, Told, hold};
 use super::wire::{Arrival, Behind, Reply, exchange, request};
 use crate::api::world::Served;
@@ -21,7 +22,7 @@ use crate::support::{Gateway, soon};
 pub(super) struct World<'a> {
     policy: &'a Policy,
     start: Timestamp,
-    store: Arc<ToldStore>,
+    store: Arc<Clocked>,
     decided: mpsc::UnboundedReceiver<Span>,
     gateway: Gateway,
     api: Served,
@@ -52,11 +53,24 @@ enum First {
     Delay,
 }
 
+/// Returns a store at an instant that tells, of each batch it decides, how long an admitted request has to wait; zero
+/// for a refused one.
+fn clocked(start: Timestamp, decided: mpsc::UnboundedSender<Span>) -> Clocked {
+    let store = MemoryStore::new(MemoryOptions::default()).unwrap();
+    Clocked::new(store, start).watched(move |answer: &Decided, at| {
+        assert_eq!(at, None, "the gateway leaves the time to its store");
+        let delays = answer.outcomes.iter().map(|outcome| outcome.decision.delay());
+        let delay = delays.max().filter(|_| answer.admitted).unwrap_or(Span::ZERO);
+        // A test that has ended listens no more.
+        let _ = decided.send(delay);
+    })
+}
+
 impl<'a> World<'a> {
     pub(super) async fn of(policy: &'a Policy, case: &Case) -> Self {
         let behind = Behind::start().await;
         let (tell, decided) = mpsc::unbounded_channel();
-        let store = Arc::new(ToldStore::at(case.start, tell));
+        let store = Arc::new(clocked(case.start, tell));
         let limiter = Limiter::from_policy_with(policy.clone(), store.clone()).unwrap();
         let mut face = policy.gateway.clone().expect("every example has a gateway");
         face.upstream = format!("http://{}", behind.server.address).parse().unwrap();
