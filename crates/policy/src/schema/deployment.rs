@@ -71,7 +71,7 @@ fn trusted() -> Value {
     let networks = json!({ "type": "array", "items": setting(&network) });
     let hops = object(vec![
         need("hops", "So many, counted from the right, whoever they are.", setting(&integer(1, 32))),
-        member("trust_everyone", "Has no place beside hops.", boolean()),
+        member("trust_everyone", "Changes nothing beside hops.", boolean()),
     ]);
     let listed = object(vec![
         need("networks", "Addresses and networks.", networks.clone()),
