@@ -27,13 +27,15 @@ pub mod conformance;
 mod error;
 #[cfg(feature = "testing")]
 pub mod faulty;
+mod measures;
 mod memory;
-mod plans;
+pub mod plans;
 mod reply;
 mod store;
 
 pub use check::{ChargeReceipt, Check, CheckOutcome, Decided, Give, KeyDigest, LimitId, Outcomes, Refund};
 pub use error::StoreError;
+pub use measures::{BUCKETS, Durations, DurationsSeen, Measures};
 pub use memory::{MemoryOptions, MemoryStore, Usage};
 pub use reply::Reply;
 pub use store::Store;

@@ -11,26 +11,27 @@ use tidegate_algorithms::{Ask, Change, Quota, State, Timestamp, carry, keep_unti
 use crate::check::Algorithm;
 
 /// A state and the quota it was last written under.
-pub(crate) type Held = (State, Quota);
+pub type Held = (State, Quota);
 
 /// The states of one key.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Plans {
-    pub(crate) current: Option<Held>,
-    pub(crate) left: SmallVec<[Held; 2]>,
+pub struct Plans {
+    /// The state that was written last.
+    pub current: Option<Held>,
+    /// Those that were left for when their quota comes back.
+    pub left: SmallVec<[Held; 2]>,
 }
 
 impl Plans {
     /// Forgets what cannot be told from a fresh state.
-    #[cfg(feature = "testing")]
-    pub(crate) fn forget(&mut self, now: Timestamp) {
+    pub fn forget(&mut self, now: Timestamp) {
         let live = |(state, quota): &Held| keep_until(quota, state, now) > now;
         self.current = self.current.take().filter(live);
         self.left.retain(|held| live(held));
     }
 
     /// Returns the state that a check is held against.
-    pub(crate) fn state(&self, quota: &Quota, now: Timestamp) -> Option<State> {
+    pub fn state(&self, quota: &Quota, now: Timestamp) -> Option<State> {
         let left = || self.left.iter().find(|(_, of)| of == quota).map(|(state, _)| state.clone());
         match &self.current {
             Some((state, of)) if of == quota => Some(state.clone()),
@@ -41,7 +42,7 @@ impl Plans {
 
     /// Writes a change that was decided on [`Plans::state`], and that with it: even if the change is none, unless it is
     /// as good as fresh.
-    pub(crate) fn change(&mut self, quota: &Quota, change: &Change, now: Timestamp) {
+    pub fn change(&mut self, quota: &Quota, change: &Change, now: Timestamp) {
         let before = self.state(quota, now);
         let mut state = before.clone();
         change.clone().apply(&mut state);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tidegate_algorithms::{State, Timestamp};
 
 use crate::check::{Check, Decided, LimitId, Refund};
+use crate::measures::Measures;
 use crate::reply::Reply;
 
 /// A place for limiter state that decides batches of checks.
@@ -66,6 +67,19 @@ pub trait Store: Send + Sync + fmt::Debug {
     fn now(&self) -> Option<Timestamp> {
         None
     }
+
+    /// Returns whether whoever asked may remember a refusal and refuse by it until its wait is over, rather than ask again.
+    ///
+    /// That pays only where asking is dear, and is right only where what refused stays until then: not where a batch is
+    /// charged in parts, some of which may be given back.
+    fn refusals_may_be_remembered(&self) -> bool {
+        false
+    }
+
+    /// Returns what the store has counted about its own work.
+    fn measures(&self) -> Measures {
+        Measures::default()
+    }
 }
 
 impl<S: Store + ?Sized> Store for Arc<S> {
@@ -103,5 +117,13 @@ impl<S: Store + ?Sized> Store for Arc<S> {
 
     fn now(&self) -> Option<Timestamp> {
         (**self).now()
+    }
+
+    fn refusals_may_be_remembered(&self) -> bool {
+        (**self).refusals_may_be_remembered()
+    }
+
+    fn measures(&self) -> Measures {
+        (**self).measures()
     }
 }

@@ -20,6 +20,12 @@ const ROOMS: &[Room] = &[
         "a store keeps states and never sees a rule, so it must not see the policy",
     ),
     Room::new(
+        "tidegate-store-redis",
+        2,
+        May::Only(&["tidegate-store", "tidegate-algorithms"]),
+        "a store keeps states and never sees a rule; the network it needs is nobody else's",
+    ),
+    Room::new(
         "tidegate-policy",
         1,
         May::Only(&["tidegate-algorithms"]),
@@ -40,7 +46,13 @@ const ROOMS: &[Room] = &[
     Room::new(
         "tidegate-server",
         4,
-        May::Only(&["tidegate-tower", "tidegate", "tidegate-policy", "tidegate-store"]),
+        May::Only(&[
+            "tidegate-tower",
+            "tidegate",
+            "tidegate-policy",
+            "tidegate-store",
+            "tidegate-store-redis",
+        ]),
         "the network faces ask the limiter and do no arithmetic of their own",
     ),
     Room::new("tidegate-cli", 5, May::Any, "the one binary puts everything together"),

@@ -1,0 +1,10 @@
+//! Limiter state that all instances share: Redis or Valkey, decided by one atomic script.
+//!
+//! The script is the second writing of `tidegate_algorithms`. It says whether each batch is admitted and writes what
+//! follows; it answers with the states it found, and this crate runs the first writing on them, so that every number of a
+//! decision comes from one place and a script that decides otherwise is noticed at once.
+
+mod op;
+mod options;
+
+pub use options::{RedisOptions, Secret, Servers, Tls};

@@ -1,0 +1,51 @@
+//! What is asked of the script and what comes back, owned, so that it can wait in a queue.
+
+use tidegate_algorithms::{Ask, Quota, Receipt, State};
+use tidegate_store::{Decided, Give, LimitId};
+
+/// The name of a (limit, key) outside this process: the first half of a keyed SHA-256.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Digest(pub(crate) [u8; 16]);
+
+/// One question.
+#[derive(Debug, Clone)]
+pub(crate) enum Op {
+    /// Decides a batch, all or nothing; a peek writes nothing.
+    Decide { checks: Vec<OwnCheck>, peek: bool },
+    /// Gives charges back.
+    Refund(Vec<OwnRefund>),
+    /// Forgets a key.
+    Reset(Digest),
+    /// Reads the current state of a key.
+    Inspect(Digest),
+}
+
+/// A check without what it was borrowed from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OwnCheck {
+    pub(crate) limit: LimitId,
+    pub(crate) digest: Digest,
+    pub(crate) quota: Quota,
+    pub(crate) ask: Ask,
+    pub(crate) shadow: bool,
+}
+
+/// A refund whose receipt is of its quota's algorithm, or that forgets everything.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OwnRefund {
+    pub(crate) digest: Digest,
+    pub(crate) quota: Quota,
+    pub(crate) receipt: Receipt,
+    pub(crate) give: Give,
+}
+
+/// The answer to an [`Op`].
+#[derive(Debug, Clone)]
+pub(crate) enum Answer {
+    /// To a decision or a peek.
+    Decided(Decided),
+    /// To a refund or a reset.
+    Done,
+    /// To an inspection.
+    State(Option<State>),
+}
