@@ -107,6 +107,11 @@ impl Log {
         }
     }
 
+    /// Gives back all memory that no stamp takes.
+    pub fn fit(&mut self) {
+        self.0.stamps.shrink_to_fit();
+    }
+
     fn newest(&self) -> Option<u64> {
         self.0.stamps.back().map(|last| last.at)
     }

@@ -36,7 +36,7 @@ mod store;
 pub use check::{ChargeReceipt, Check, CheckOutcome, Decided, Give, KeyDigest, LimitId, Outcomes, Refund};
 pub use error::StoreError;
 pub use measures::{BUCKETS, Durations, DurationsSeen, Measures};
-pub use memory::{MemoryOptions, MemoryStore, Usage};
+pub use memory::{MemoryOptions, MemoryStore, Restored, Snapshot, SnapshotError, Usage};
 pub use reply::Reply;
 pub use store::Store;
 pub use tidegate_algorithms as algorithms;

@@ -35,7 +35,7 @@ impl Clock {
 
 #[inline]
 #[allow(clippy::cast_sign_loss, reason = "the boot clock begins at zero and counts up")]
-fn boot_micros() -> u64 {
+pub(super) fn boot_micros() -> u64 {
     let time = clock_gettime(BOOT);
     (time.tv_sec as u64).wrapping_mul(1_000_000).wrapping_add(time.tv_nsec as u64 / 1_000)
 }

@@ -2,10 +2,16 @@
 //!
 //! A long key then costs no room, and nobody outside can aim two keys at one state or many keys at one shard: whoever
 //! does not know the secret finds a collision only by luck, one in 2^64 at four thousand million keys.
+//!
+//! The lowest bit of a digest is zero: with it set it names a state that was left beside the key's own ([`LEFT`]), so that
+//! a snapshot can tell one from the other.
 
 use siphasher::sip128::SipHasher13;
 
 use crate::check::KeyDigest;
+
+/// The bit, of a digest's second half, that is set in names of states left beside a key's own, and in no key.
+pub(super) const LEFT: u64 = 1;
 
 /// A keyed hash.
 pub(crate) struct Digester(SipHasher13);
@@ -15,10 +21,16 @@ impl Digester {
         Self(SipHasher13::new_with_key(secret))
     }
 
+    /// Returns the secret.
+    pub(crate) fn secret(&self) -> [u8; 16] {
+        self.0.key()
+    }
+
     #[inline]
     pub(crate) fn digest(&self, key: &[u8]) -> KeyDigest {
         let hash = self.0.hash(key);
+        let second = hash.h2 & !LEFT;
         // Zero marks an empty slot of a table.
-        KeyDigest::from_halves([hash.h1, if hash.h1 == 0 && hash.h2 == 0 { 1 } else { hash.h2 }])
+        KeyDigest::from_halves([hash.h1, if hash.h1 == 0 && second == 0 { 2 } else { second }])
     }
 }

@@ -56,6 +56,18 @@ impl Limits {
         id
     }
 
+    /// Returns the names of all limits, in the order of their ids.
+    pub(super) fn names(&self) -> Vec<String> {
+        let known = self.known.read();
+        let mut names = vec![String::new(); known.accounts.len()];
+        for (name, id) in &known.ids {
+            if let Some(place) = names.get_mut(place(*id)) {
+                place.clone_from(name);
+            }
+        }
+        names
+    }
+
     /// Leaves their reserve to these limits alone.
     pub(super) fn retain(&self, limits: &[LimitId]) {
         // Of two callers at once one has the last word on every limit.

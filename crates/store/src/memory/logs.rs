@@ -26,6 +26,17 @@ impl Logs {
         Log::default().heap_bytes() + Self::FIRST_STAMPS
     }
 
+    /// Returns the bytes of so many places.
+    pub(super) fn bytes_of_places(places: usize) -> usize {
+        places * (size_of::<Option<State>>() + size_of::<u32>())
+    }
+
+    /// Makes room for exactly so many logs in all.
+    pub(super) fn reserve(&mut self, places: usize) {
+        self.places.reserve_exact(places.saturating_sub(self.places.len()));
+        self.free.reserve_exact(places.saturating_sub(self.free.len()));
+    }
+
     /// Returns the bytes by which the places must grow to take so many more logs, one at least that had no place yet.
     pub(super) fn bytes_to_grow(&self, more: usize) -> usize {
         let places = self.free.len() + (self.places.capacity() - self.places.len());

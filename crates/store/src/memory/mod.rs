@@ -20,6 +20,7 @@ mod refund;
 mod room;
 mod shard;
 mod single;
+mod snapshot;
 mod states;
 mod table;
 
@@ -42,6 +43,7 @@ use limits::Limits;
 use overflow::Overflow;
 use room::Ledger;
 use shard::Shard;
+pub use snapshot::{Restored, Snapshot, SnapshotError};
 
 /// How much a memory store may keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

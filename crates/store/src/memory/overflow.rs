@@ -15,6 +15,7 @@ use std::collections::HashMap;
 use tidegate_algorithms::{Change, Lock, Quota, State, Timestamp, Window, carry, keep_until};
 
 use super::room::Account;
+use super::snapshot::join;
 use crate::check::LimitId;
 
 #[derive(Debug)]
@@ -101,6 +102,38 @@ impl Overflow {
             change.clone().apply(&mut state);
             shared.push(Shared { quota: *quota, state, turn: self.turn });
         }
+        let until = shared.iter().map(|shared| shared.keep_until(now).as_micros()).max();
+        account.set_shared_until(until.unwrap_or(0));
+    }
+
+    /// Returns every shared state with its limit and quota, the one written first before the others.
+    pub(super) fn all(&self) -> Vec<(LimitId, &Quota, &State)> {
+        let all = self.limits.iter().flat_map(|(limit, shared)| shared.iter().map(|shared| (*limit, shared)));
+        let mut all: Vec<_> = all.collect();
+        all.sort_by_key(|(_, shared)| shared.turn);
+        let held =
+            all.into_iter().filter_map(|(limit, shared)| Some((limit, shared, shared.state.as_ref()?)));
+        held.map(|(limit, shared, state)| (limit, &shared.quota, state)).collect()
+    }
+
+    /// Makes the state that newcomers share at least as strict as `state`, of a key that has no place any more.
+    pub(super) fn join(&mut self, newcomer: Newcomer<'_>, state: &State, account: &Account) {
+        let Newcomer { quota, now, .. } = newcomer;
+        let mut scratch = None;
+        let joined = match self.state(newcomer, &mut scratch) {
+            Some(shared) => join(quota, shared, state, now),
+            None => state.clone(),
+        };
+        self.put_back(newcomer, joined, account);
+    }
+
+    /// Puts a shared state in the place of what there is under its quota, as the one that was written last.
+    pub(super) fn put_back(&mut self, newcomer: Newcomer<'_>, state: State, account: &Account) {
+        let Newcomer { limit, quota, now } = newcomer;
+        self.turn += 1;
+        let shared = self.limits.entry(limit).or_default();
+        shared.retain(|shared| shared.quota != *quota && shared.keep_until(now) > now);
+        shared.push(Shared { quota: *quota, state: Some(state), turn: self.turn });
         let until = shared.iter().map(|shared| shared.keep_until(now).as_micros()).max();
         account.set_shared_until(until.unwrap_or(0));
     }

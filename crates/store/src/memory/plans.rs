@@ -5,14 +5,15 @@
 //! the key and its quota where it says more than the one that comes ([`crate::plans`]), and as long as it means something.
 //! Without room for both, the one that comes takes the place of the one that goes.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
+use siphasher::sip128::SipHasher13;
 use smallvec::SmallVec;
 use tidegate_algorithms::{Change, Quota, State};
 
+use super::digest::LEFT;
 use super::overflow::Newcomer;
 use super::room::Account;
 use super::shard::LimitStates;
+use super::snapshot::code;
 use super::states::{Entry, States};
 use crate::check::{Algorithm, KeyDigest};
 use crate::plans::{Held, Plans, is_worth_keeping, stricter};
@@ -185,17 +186,12 @@ impl LimitStates {
     }
 }
 
-/// Returns the name under which a key's state of a quota is kept that is not its current one.
-fn left_name(key: KeyDigest, quota: &Quota) -> KeyDigest {
-    let half = |which: u8| {
-        let mut hasher = DefaultHasher::new();
-        (which, quota).hash(&mut hasher);
-        hasher.finish()
-    };
+/// Returns the name under which a key's state of a quota is kept that is not its current one; and of such a name, the key.
+///
+/// It is the same in every build: names are kept by snapshots.
+pub(super) fn left_name(key: KeyDigest, quota: &Quota) -> KeyDigest {
+    let hash = SipHasher13::new().hash(&code(quota));
     let [first, second] = key.halves();
-    match [first ^ half(0), second ^ half(1)] {
-        // Zero marks an empty slot of a table.
-        [0, 0] => KeyDigest::from_halves([0, 1]),
-        halves => KeyDigest::from_halves(halves),
-    }
+    // With the bit set it is never zero, which marks an empty slot of a table.
+    KeyDigest::from_halves([first ^ hash.h1, second ^ (hash.h2 | LEFT)])
 }

@@ -42,6 +42,19 @@ impl Room {
         fits
     }
 
+    /// Takes `amount` for what a snapshot brings back, or nothing: up to the whole, and a limit's reserve past it.
+    fn claim_again(&self, held: &AtomicUsize, amount: usize, limits: usize) -> bool {
+        self.force(held, amount);
+        let (own, used) = (held.load(Ordering::Relaxed), self.used());
+        let reserve = (self.total / 4).checked_div(limits).unwrap_or(0);
+        let fits =
+            used <= self.total || (own <= reserve && used <= self.total.saturating_add(self.total / 4));
+        if !fits {
+            self.release(held, amount);
+        }
+        fits
+    }
+
     /// Takes `amount` whether or not there is room.
     fn force(&self, held: &AtomicUsize, amount: usize) {
         held.fetch_add(amount, Ordering::Relaxed);
@@ -70,6 +83,11 @@ pub(super) struct Ledger {
 impl Ledger {
     pub(super) fn new(max_keys: usize, max_bytes: usize) -> Arc<Self> {
         Arc::new(Self { keys: Room::new(max_keys), bytes: Room::new(max_bytes), limits: AtomicUsize::new(0) })
+    }
+
+    /// Returns the most keys and bytes.
+    pub(super) fn bounds(&self) -> (usize, usize) {
+        (self.keys.total, self.bytes.total)
     }
 
     /// Returns the keys and the bytes that are held.
@@ -118,6 +136,25 @@ impl Account {
 
     pub(super) fn claim_key(&self) -> bool {
         self.ledger.keys.claim(&self.keys, 1, self.sharers())
+    }
+
+    /// Claims room for a key, of so many bytes, that a snapshot brings back. Who borrowed how much when it was taken is not
+    /// held against anybody, or the same room would not hold the same keys; without `bounded` there is room in any case.
+    pub(super) fn claim_again(&self, bytes: usize, bounded: bool) -> bool {
+        let Ledger { keys, bytes: room, .. } = &*self.ledger;
+        if !bounded {
+            keys.force(&self.keys, 1);
+            room.force(&self.bytes, bytes);
+            return true;
+        }
+        if !keys.claim_again(&self.keys, 1, self.sharers()) {
+            return false;
+        }
+        let claimed = room.claim_again(&self.bytes, bytes, self.sharers());
+        if !claimed {
+            self.release_key();
+        }
+        claimed
     }
 
     pub(super) fn release_key(&self) {

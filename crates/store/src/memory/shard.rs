@@ -53,20 +53,35 @@ impl Shard {
         self.limits.get_mut(self.turn)?.as_mut()
     }
 
+    /// Returns every limit this shard has something of.
+    pub(super) fn all(&self) -> impl Iterator<Item = (LimitId, &LimitStates)> {
+        let numbered = (0..).map(LimitId::from_index).zip(&self.limits);
+        numbered.filter_map(|(id, limit)| Some((id, limit.as_ref()?)))
+    }
+
     /// Makes a place for the limit's states of the quota's algorithm.
     pub(super) fn open(&mut self, limit: LimitId, quota: &Quota, account: &Arc<Account>) {
+        self.open_of(limit, Algorithm::of(quota), account);
+    }
+
+    /// Makes a place for the limit's states of an algorithm that it has none of yet.
+    pub(super) fn open_of(
+        &mut self,
+        limit: LimitId,
+        algorithm: Algorithm,
+        account: &Arc<Account>,
+    ) -> Option<&mut States> {
         let place = place(limit);
         if self.limits.len() <= place {
             self.limits.resize_with(place.saturating_add(1), || None);
         }
-        if let Some(limit) = self.limits.get_mut(place) {
-            let limit = limit.get_or_insert_with(|| LimitStates {
-                account: Arc::clone(account),
-                states: SmallVec::new(),
-                changed: false,
-            });
-            limit.states.push(States::new(Algorithm::of(quota)));
-        }
+        let limit = self.limits.get_mut(place)?.get_or_insert_with(|| LimitStates {
+            account: Arc::clone(account),
+            states: SmallVec::new(),
+            changed: false,
+        });
+        limit.states.push(States::new(algorithm));
+        limit.states.last_mut()
     }
 }
 

@@ -1,6 +1,6 @@
 //! The states of one limit and one algorithm in one shard.
 
-use tidegate_algorithms::{Change, Quota, State, Timestamp, carry, keep_until};
+use tidegate_algorithms::{Change, Log, Quota, State, Timestamp, carry, keep_until};
 
 use super::logs::Logs;
 use super::pack;
@@ -135,6 +135,55 @@ impl States {
                 self.correct(account);
             }
         }
+    }
+
+    /// Returns the log in a slot.
+    pub(super) fn log(&self, word: u128) -> Option<&Log> {
+        match self.logs.get(pack::log_of(word)) {
+            Some(State::Log(log)) => Some(log),
+            _ => None,
+        }
+    }
+
+    /// Returns the bytes of a table of so many keys that a snapshot brings back, without what their logs hold.
+    pub(super) fn bytes_for(algorithm: Algorithm, keys: usize) -> usize {
+        let places = if algorithm == Algorithm::Log { keys } else { 0 };
+        Table::bytes_for(Table::homes_for(keys)) + Logs::bytes_of_places(places)
+    }
+
+    /// Makes an empty table ready for so many keys, for which the account counts so many bytes already.
+    pub(super) fn reserve(&mut self, keys: usize, counted: usize) {
+        self.table.rebuild(Table::homes_for(keys));
+        if self.algorithm == Algorithm::Log {
+            self.logs.reserve(keys);
+        }
+        self.counted = counted;
+    }
+
+    /// Puts a key back that the account counts already. `oldest` is the quota that was known longest where it was.
+    pub(super) fn put_back(
+        &mut self,
+        key: KeyDigest,
+        (quota, oldest): (Option<&Quota>, &Quota),
+        state: State,
+    ) {
+        let known = self.quotas.id(quota.unwrap_or(oldest), QuotaId(0));
+        let id = if quota.is_some() { known } else { QuotaId::UNKNOWN };
+        let word = match state {
+            State::Log(mut log) => {
+                log.fit();
+                self.logs.add(log).map(|index| pack::pack_log(index, id))
+            }
+            state => Some(pack::pack(&state, id)),
+        };
+        if let Some(word) = word {
+            self.table.insert(key, word);
+        }
+    }
+
+    /// Settles the account with what is held.
+    pub(super) fn balance(&mut self, account: &Account) {
+        self.correct(account);
     }
 
     /// Claims room for one more key whose log, if it has one, begins with `seed` bytes.

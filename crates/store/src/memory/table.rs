@@ -103,6 +103,16 @@ impl Table {
         (homes + spare(homes)) * Self::SLOT_BYTES
     }
 
+    /// Returns the number of homes of the smallest table that takes so many keys without growing.
+    pub(super) fn homes_for(keys: usize) -> usize {
+        FEWEST_HOMES.max((keys * 20).div_ceil(FULL_TWENTIETHS))
+    }
+
+    /// Returns every key with its word, in the order of the keys.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (KeyDigest, u128)> {
+        self.slots.iter().filter(|slot| !slot.is_empty()).map(|slot| (slot.key, slot.word))
+    }
+
     /// Moves everything to a table of so many homes.
     pub(super) fn rebuild(&mut self, homes: usize) {
         let old = std::mem::take(&mut self.slots);

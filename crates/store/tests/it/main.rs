@@ -11,4 +11,6 @@ mod forgetting;
 mod overflow;
 mod plans;
 mod property;
+mod restarts;
+mod snapshot;
 mod tools;
