@@ -19,4 +19,5 @@ pub mod net;
 mod problem;
 pub mod proxy;
 pub mod reload;
+pub mod snapshot;
 mod watch;

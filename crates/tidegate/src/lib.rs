@@ -49,6 +49,8 @@ mod policy;
 mod reload;
 #[cfg(feature = "policy")]
 mod reset;
+#[cfg(feature = "policy")]
+mod restored;
 mod settle;
 mod verdict;
 #[cfg(feature = "policy")]
@@ -70,5 +72,7 @@ pub use tidegate_algorithms::{
 };
 #[cfg(feature = "policy")]
 pub use tidegate_policy as policy_file;
-pub use tidegate_store::{MemoryOptions, MemoryStore, Store, StoreError, Usage};
+pub use tidegate_store::{
+    MemoryOptions, MemoryStore, Restored, Snapshot as StoreSnapshot, SnapshotError, Store, StoreError, Usage,
+};
 pub use verdict::{BadKey, Denial, LimitDecision, Receipt, Ruling, Verdict};
