@@ -13,6 +13,7 @@ mod framing;
 mod headers;
 mod http2;
 mod proxy_protocol;
+mod snapshots;
 mod support;
 mod tls;
 mod trouble;
