@@ -256,3 +256,47 @@ fn more_quotas_than_numbers_come_back_too() {
     let (again, _) = restored(&store, 1, noon());
     assert_eq!(left(&again, last, noon()), left(&store, last, noon()));
 }
+
+/// The history of the snapshot that is kept beside this file: each algorithm, a state left beside another, a shared one.
+fn of_format_1() -> MemoryStore {
+    let store = store_of(8);
+    for (name, quota) in ('a'..'h').zip(each_algorithm(5, Span::from_secs(3_600))) {
+        let limit = store.limit(&name.to_string());
+        for _ in 0..3 {
+            decide(&store, &[check(limit, b"ada", &quota)], noon());
+        }
+    }
+    let [high, low] = [9, 2].map(|units| each_algorithm(units, Span::from_secs(3_600))[0]);
+    let limit = store.limit("plans");
+    for _ in 0..6 {
+        decide(&store, &[check(limit, b"ada", &high)], noon());
+    }
+    decide(&store, &[check(limit, b"ada", &low)], noon());
+    let limit = store.limit("shared");
+    decide(&store, &[check(limit, b"eve", &high)], noon());
+    store
+}
+
+/// A snapshot that an earlier build wrote must be read by every later one of the same format, or an upgrade would hand out
+/// fresh quotas. Whoever changes the format changes its number.
+#[test]
+fn a_snapshot_of_an_earlier_build_is_read() {
+    let bytes = include_bytes!("snapshot-1.bin");
+    let options = MemoryOptions { max_keys: 8, max_bytes: ROOM };
+    let (store, seen) = MemoryStore::restore(options, bytes, Some(after(1))).unwrap();
+    let lasting = of_format_1();
+    assert_eq!((seen.kept, seen.joined, seen.forgotten), (lasting.usage().keys, 0, 0));
+    let plans = [9, 2].map(|units| each_algorithm(units, Span::from_secs(3_600))[0]);
+    let each = ('a'..'h').zip(each_algorithm(5, Span::from_secs(3_600)));
+    let each = each.map(|(name, quota)| (name.to_string(), quota));
+    let each = each.chain(plans.map(|quota| ("plans".to_owned(), quota)));
+    for (name, quota) in each.chain(plans.map(|quota| ("shared".to_owned(), quota))) {
+        for key in [&b"ada"[..], b"eve", b"new"] {
+            let told = |store: &MemoryStore| {
+                let asked = [check(store.limit(&name), key, &quota)];
+                store.peek(&asked, Some(after(1))).now().unwrap().unwrap().outcomes[0].decision
+            };
+            assert_eq!(told(&store), told(&lasting), "{name} {quota:?}");
+        }
+    }
+}
