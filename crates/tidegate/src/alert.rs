@@ -4,12 +4,14 @@
 //! them. A key is forgotten once its state would be fresh again and its rise is no news of this minute.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 use tidegate_algorithms::{Span, Timestamp};
 
+use crate::limiter::Limiter;
 use crate::observe::{Cause, Observer, add, lock, read};
 use crate::verdict::LimitDecision;
 
@@ -17,6 +19,46 @@ use crate::verdict::LimitDecision;
 const MOST: usize = 1024;
 /// A key whose use goes up and down across the line is logged no more often than this.
 const QUIET: Span = Span::from_secs(60);
+
+/// A limit whose use, for some key, has risen to its `alert_at`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Nearing {
+    /// The limit's name.
+    pub limit: String,
+    /// The key's name outside this process, where a policy gives it one.
+    pub identity: Option<String>,
+    /// How many units are used up.
+    pub used: u32,
+    /// Of how many.
+    pub of: u32,
+    /// The share of the limit in percent at which the alert is.
+    pub alert_at: u8,
+    /// How long it takes until the limit has forgotten what is used up, if nothing more is asked of it.
+    pub reset_after: Span,
+}
+
+/// Whom to tell of what [`Nearing`] says, beside the log.
+#[derive(Default)]
+pub(crate) struct Listener(OnceLock<Box<Listen>>);
+
+type Listen = dyn Fn(Nearing) + Send + Sync;
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Listener").field("set", &self.0.get().is_some()).finish()
+    }
+}
+
+impl Limiter {
+    /// Has somebody told whenever the use of a limit rises to its `alert_at`, as often as the log is: once a key and rise.
+    ///
+    /// It is called while a check is answered, so it must neither wait nor take long. There can be one; whether this became
+    /// it is returned. It outlives reloads.
+    pub fn on_nearing(&self, listen: impl Fn(Nearing) + Send + Sync + 'static) -> bool {
+        self.snapshot().inner.lasting.observer.nearing.0.set(Box::new(listen)).is_ok()
+    }
+}
 
 /// The keys of a limit whose use is at its `alert_at` or just was.
 #[derive(Debug, Default)]
@@ -90,13 +132,24 @@ impl Alerts {
         let name = decided.limit.name();
         if news == News::Rise {
             let percent = u64::from(used) * 100 / u64::from(limit.max(1));
+            let identity = identity();
             tracing::warn!(
                 limit = name,
-                key = identity(),
+                key = identity,
                 used,
                 of = limit,
                 "the use of this limit has risen to {percent} %, and its alert is at {at_percent} %"
             );
+            if let Some(listen) = observer.nearing.0.get() {
+                listen(Nearing {
+                    limit: name.to_owned(),
+                    identity,
+                    used,
+                    of: limit,
+                    alert_at: at_percent,
+                    reset_after: decided.decision.reset_after,
+                });
+            }
         } else if news == News::TooMany && observer.is_first(Cause::ManyAlerts) {
             tracing::warn!(limit = name, told = MOST, "more keys than are told of are at this limit's alert");
         }

@@ -58,6 +58,7 @@ mod warnings;
 #[cfg(feature = "policy")]
 pub mod why;
 
+pub use alert::Nearing;
 pub use explain::readable;
 pub use limit::{Counts, Disclosure, Limit, OnStoreFailure, OnSuccess};
 pub use limiter::{BuildError, CheckOptions, Limiter, Snapshot, UnknownLimit};

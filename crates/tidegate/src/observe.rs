@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tidegate_algorithms::Answer;
 
-use crate::alert::Alerts;
+use crate::alert::{Alerts, Listener};
 use crate::limit::Limit;
 use crate::limiter::{Inner, Limiter, Registered};
 use crate::plan::Plan;
@@ -117,6 +117,7 @@ pub(crate) struct Observer {
     causes: [AtomicU64; Cause::ALL.len()],
     limits: Mutex<HashMap<Arc<str>, Arc<LimitTally>>>,
     rules: Mutex<HashMap<Arc<str>, Arc<RuleTally>>>,
+    pub(crate) nearing: Listener,
 }
 
 /// The counters of a limit of that name, whatever policy it is in.
