@@ -259,7 +259,7 @@ fn more_quotas_than_numbers_come_back_too() {
 
 /// The history of the snapshot that is kept beside this file: each algorithm, a state left beside another, a shared one.
 fn of_format_1() -> MemoryStore {
-    let store = store_of(8);
+    let store = store_of(16);
     for (name, quota) in ('a'..'h').zip(each_algorithm(5, Span::from_secs(3_600))) {
         let limit = store.limit(&name.to_string());
         for _ in 0..3 {
@@ -272,6 +272,8 @@ fn of_format_1() -> MemoryStore {
         decide(&store, &[check(limit, b"ada", &high)], noon());
     }
     decide(&store, &[check(limit, b"ada", &low)], noon());
+    // Until there is no room.
+    flood(&store, store.limit("filler"), &high, 0..16, noon());
     let limit = store.limit("shared");
     decide(&store, &[check(limit, b"eve", &high)], noon());
     store
@@ -282,9 +284,10 @@ fn of_format_1() -> MemoryStore {
 #[test]
 fn a_snapshot_of_an_earlier_build_is_read() {
     let bytes = include_bytes!("snapshot-1.bin");
-    let options = MemoryOptions { max_keys: 8, max_bytes: ROOM };
+    let options = MemoryOptions { max_keys: 16, max_bytes: ROOM };
     let (store, seen) = MemoryStore::restore(options, bytes, Some(after(1))).unwrap();
     let lasting = of_format_1();
+    assert!(lasting.usage().keys >= 9 && lasting.usage().shared_checks > 0, "{:?}", lasting.usage());
     assert_eq!((seen.kept, seen.joined, seen.forgotten), (lasting.usage().keys, 0, 0));
     let plans = [9, 2].map(|units| each_algorithm(units, Span::from_secs(3_600))[0]);
     let each = ('a'..'h').zip(each_algorithm(5, Span::from_secs(3_600)));
