@@ -41,10 +41,11 @@ proptest! {
     fn what_either_refuses_the_joined_state_refuses(
         (one, other) in (history(), history()),
         (which, units) in (0..8_usize, 2..6_u64),
+        now in 0..9_000_000_u64,
         later in proptest::collection::vec(0..2_500_000_u64, 1..8),
     ) {
         let quota = quotas(units)[which];
-        let now = Timestamp::from_micros(86_400_000_000 + 9_000_000).unwrap();
+        let now = Timestamp::from_micros(86_400_000_000 + now).unwrap();
         let (one, other) = (state(&quota, &one, now), state(&quota, &other, now));
         if let (Some(one), Some(other)) = (one, other) {
             let joined = join(&quota, &one, &other, now);
