@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use tidegate_algorithms::{Anchor, Ask, Span, decide, peek};
 
 fn quotas(units: u64) -> [Quota; 8] {
-    let (span, longer) = (Span::from_secs(5), Span::from_secs(9));
+    let span = Span::from_secs(5);
     let (rate, odd) =
         (Rate::new(units, span).unwrap(), Rate::new(units, Span::from_micros(5_000_011)).unwrap());
     [
@@ -14,7 +14,7 @@ fn quotas(units: u64) -> [Quota; 8] {
         Quota::token_bucket(units, rate).unwrap(),
         Quota::token_bucket(units, odd).unwrap(),
         Quota::leaky_bucket(odd, units).unwrap(),
-        Quota::lockout(units, span, longer).unwrap(),
+        Quota::lockout(units, span, span).unwrap(),
     ]
 }
 
