@@ -10,11 +10,13 @@
 //! the listener with no limits and no upstream, the forwarding service with no listener. It may change with any version.
 
 pub mod admin;
+pub mod alerts;
 pub mod api;
 pub mod app;
 mod changes;
 pub mod gateway;
 pub mod health;
+mod jitter;
 pub mod net;
 mod problem;
 pub mod proxy;
