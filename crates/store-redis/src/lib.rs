@@ -4,7 +4,10 @@
 //! follows; it answers with the states it found, and this crate runs the first writing on them, so that every number of a
 //! decision comes from one place and a script that decides otherwise is noticed at once.
 
+mod codec;
+mod digest;
 mod op;
 mod options;
+mod script;
 
 pub use options::{RedisOptions, Secret, Servers, Tls};

@@ -1,0 +1,2 @@
+-- Everything that is seldom needed.
+slow_path = function(slow)
