@@ -195,10 +195,8 @@ mod tests {
         let webhook = Webhook::new(&"http://user:secret@[::1]:9093/secret?secret".parse().unwrap()).unwrap();
         assert_eq!(webhook.name(), "[::1]:9093");
         let request = webhook.request(Vec::new()).unwrap();
-        assert_eq!(
-            (request.uri().to_string().as_str(), &request.headers()[HOST]),
-            ("/secret?secret", "[::1]:9093")
-        );
+        assert_eq!(request.uri(), "/secret?secret");
+        assert_eq!(request.headers()[HOST], "[::1]:9093");
         assert_eq!(Webhook::new(&"http://a".parse().unwrap()).unwrap().name(), "a:80");
     }
 }
