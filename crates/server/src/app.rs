@@ -19,6 +19,7 @@ use crate::net::tls::{Shown, TlsError};
 use crate::net::{DrainReport, Networks, ServeOptions, serve};
 use crate::proxy::UpstreamError;
 use crate::reload::{InForce, Load, Reloader, Shared, Status};
+use crate::snapshot::Keeper;
 use crate::watch::Watched;
 use crate::{admin, api, health};
 
@@ -136,7 +137,13 @@ impl App {
         let Loaded { policy, sources } = loaded;
         // Before certificates and tokens are read: what changes in between is seen by the first look.
         let watched = load.as_ref().map(|_| Watched::of(&policy, &sources)).unwrap_or_default();
-        let limiter = Limiter::from_policy(policy.clone()).map_err(StartError::Limiter)?;
+        let snapshot =
+            Keeper::of(&policy).map_err(|error| StartError::Limiter(tidegate::BuildError::Store(error)))?;
+        let limiter = match &snapshot {
+            Some(snapshot) => Limiter::from_policy_on(policy.clone(), &snapshot.store()),
+            None => Limiter::from_policy(policy.clone()),
+        };
+        let limiter = limiter.map_err(StartError::Limiter)?;
         let in_force = in_force(limiter, &policy)?;
         let mut gateway = None;
         if let (Some(face), Some(service)) = (&policy.gateway, &in_force.gateway) {
@@ -150,7 +157,9 @@ impl App {
             api: face("api", policy.api.map(|face| face.listen)).await?,
             admin: face("admin", policy.admin.map(|face| face.listen)).await?,
             health: face("health", policy.health.map(|face| face.listen)).await?,
-            reloader: Reloader { shared: Shared { in_force, load, status, watched: watched.into() }.into() },
+            reloader: Reloader {
+                shared: Shared { in_force, load, status, snapshot, watched: watched.into() }.into(),
+            },
         })
     }
 
@@ -216,7 +225,12 @@ impl App {
             shutdown.await;
             draining.cancel();
         };
-        let (report, (), (), ()) = tokio::join!(faces, admin, health, told);
+        let kept = async {
+            if let Some(snapshot) = &self.reloader.shared.snapshot {
+                snapshot.keep(last()).await;
+            }
+        };
+        let (report, (), (), (), ()) = tokio::join!(faces, admin, health, told, kept);
         in_force.limiter.look_back();
         report
     }

@@ -21,6 +21,7 @@ use crate::gateway::{Gateway, Prepared};
 use crate::net::Networks;
 use crate::net::tls::{Certified, Shown, TlsError};
 use crate::proxy::UpstreamError;
+use crate::snapshot::Keeper;
 
 pub use crate::changes::Changes;
 
@@ -281,6 +282,8 @@ pub(crate) struct Shared {
     pub(crate) in_force: InForce,
     pub(crate) load: Option<Box<Load>>,
     pub(crate) status: Arc<Status>,
+    /// What keeps the memory store in a file, if anything does.
+    pub(crate) snapshot: Option<Keeper>,
     /// Held during a reload, so that one follows the other.
     pub(crate) watched: tokio::sync::Mutex<crate::watch::Watched>,
 }

@@ -16,6 +16,7 @@ use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
 use tidegate::{MemoryOptions, MemoryStore, Restored, StoreError};
+use tidegate_policy::{Policy, StoreChoice};
 
 /// Keeps a memory store in a file. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -85,6 +86,15 @@ enum Unusable {
 }
 
 impl Keeper {
+    /// Builds the memory store that a policy has kept in a file; `None` where it has none.
+    ///
+    /// # Errors
+    /// As [`Keeper::open`].
+    pub fn of(policy: &Policy) -> Result<Option<Self>, StoreError> {
+        let StoreChoice::Memory { .. } = policy.store;
+        Ok(None)
+    }
+
     /// Builds the memory store that a file holds, or an empty one where there is none, to be written there `every` so often.
     ///
     /// A file that cannot be used is renamed to end in `.damaged`, told of at error, and counted; the store is empty then.

@@ -23,10 +23,10 @@ impl Limiter {
     ///
     /// # Errors
     /// When two limits have one name, which a policy that `tidegate_policy::parse` returned never has.
-    pub fn from_policy_on(policy: Policy, store: Arc<MemoryStore>) -> Result<Self, BuildError> {
-        let own = OwnStore { store: Arc::clone(&store), options: memory_options(&policy.store) };
+    pub fn from_policy_on(policy: Policy, store: &Arc<MemoryStore>) -> Result<Self, BuildError> {
+        let own = OwnStore { store: Arc::clone(store), options: memory_options(&policy.store) };
         let lasting = Lasting { own_store: Some(own), ..Lasting::default() };
-        let inner = compiled(policy, Arc::clone(&store) as _, Arc::new(lasting))?;
+        let inner = compiled(policy, Arc::clone(store) as _, Arc::new(lasting))?;
         let in_force: Vec<LimitId> = inner.limits.iter().map(|registered| registered.id).collect();
         store.retain(&in_force);
         Ok(Self::of(inner))

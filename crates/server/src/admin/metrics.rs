@@ -13,17 +13,20 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 use tidegate::{LimitObserved, Limiter, Observed, Usage};
 
-use crate::reload::{Status, Version};
+use crate::reload::{Reloader, Version};
+use crate::snapshot::{Keeper, Seen};
 
 /// The media type of what [`text`] writes.
 pub(super) const CONTENT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Writes what a limiter has counted, and what became of reloads.
+/// Writes what a limiter has counted, and what became of reloads and snapshots.
 ///
 /// # Errors
 /// When it cannot be written down, which a string never refuses.
-pub(super) fn text(limiter: &Limiter, status: &Status) -> Result<String, fmt::Error> {
+pub(super) fn text(limiter: &Limiter, reloader: &Reloader) -> Result<String, fmt::Error> {
+    let status = reloader.status();
     let moment = Moment {
+        snapshot: reloader.shared.snapshot.as_ref().map(Keeper::seen),
         observed: limiter.observe(),
         memory: limiter.memory_usage(),
         reloads: status.reloads(),
@@ -45,6 +48,7 @@ struct Moment {
     reloads: (u64, u64),
     failing: bool,
     version: Version,
+    snapshot: Option<Seen>,
 }
 
 type Labels<'a> = Vec<(&'static str, &'a str)>;
@@ -54,7 +58,8 @@ impl Collector for Moment {
         self.of_requests(&mut to)?;
         self.of_limits(&mut to)?;
         self.of_policy(&mut to)?;
-        self.of_memory(&mut to)
+        self.of_memory(&mut to)?;
+        self.of_snapshot(&mut to)
     }
 }
 
@@ -118,6 +123,28 @@ impl Moment {
             ("memory_shared_checks", "Checks held against a state that keys without room share"),
             shared,
         )
+    }
+}
+
+impl Moment {
+    fn of_snapshot(&self, to: &mut DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let Some(snapshot) = self.snapshot else { return Ok(()) };
+        let results = [("written", snapshot.written), ("failed", snapshot.failures)];
+        let results = results.map(|(result, count)| (vec![("result", result)], count));
+        counters(
+            to,
+            ("snapshots", "Snapshots of the memory store by whether they could be written"),
+            results,
+        )?;
+        let unusable =
+            ("snapshot_unusable", "1 if there was a snapshot at the start that could not be used, else 0");
+        gauge(to, unusable, snapshot.unusable.into())?;
+        let restored = ("snapshot_restored_keys", "States of keys that were brought back at the start");
+        gauge(to, restored, snapshot.restored)?;
+        let Some(last) = snapshot.last else { return Ok(()) };
+        let at = last.at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+        gauge(to, ("snapshot_timestamp_seconds", "When the last snapshot was written"), at)?;
+        gauge(to, ("snapshot_bytes", "The length of the last snapshot"), last.bytes)
     }
 }
 

@@ -49,7 +49,7 @@ async fn no_page(request: Request, next: Next) -> Response {
 async fn metrics(State(reloader): State<Reloader>) -> Response {
     let limiter = &reloader.shared.in_force.limiter;
     limiter.look_back();
-    match metrics::text(limiter, reloader.status()) {
+    match metrics::text(limiter, &reloader) {
         Ok(text) => ([(CONTENT_TYPE, metrics::CONTENT), (CACHE_CONTROL, "no-store")], text).into_response(),
         Err(error) => {
             tracing::error!(%error, "the metrics cannot be written");
