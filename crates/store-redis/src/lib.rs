@@ -9,5 +9,8 @@ mod digest;
 mod op;
 mod options;
 mod script;
+#[cfg(feature = "testing")]
+#[allow(clippy::missing_panics_doc, reason = "a fault in a test is told by panicking")]
+pub mod testing;
 
 pub use options::{RedisOptions, Secret, Servers, Tls};

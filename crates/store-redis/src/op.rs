@@ -1,7 +1,7 @@
 //! What is asked of the script and what comes back, owned, so that it can wait in a queue.
 
 use tidegate_algorithms::{Ask, Quota, Receipt, State};
-use tidegate_store::{Decided, Give, LimitId};
+use tidegate_store::{Decided, Give, LimitId, Refund};
 
 /// The name of a (limit, key) outside this process: the first half of a keyed SHA-256.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -48,4 +48,18 @@ pub(crate) enum Answer {
     Done,
     /// To an inspection.
     State(Option<State>),
+}
+
+impl OwnRefund {
+    /// Returns a refund that means something: a charge made under another algorithm than the quota's is given back by
+    /// nothing but forgetting all.
+    pub(crate) fn of(refund: &Refund<'_>) -> Option<Self> {
+        let means = refund.give == Give::All || refund.receipt.is_of(refund.quota);
+        means.then(|| Self {
+            digest: Digest::of_key(refund.receipt.key()),
+            quota: *refund.quota,
+            receipt: *refund.receipt.receipt(),
+            give: refund.give,
+        })
+    }
 }

@@ -1,0 +1,138 @@
+//! For tests: the script asked directly, one call at a time, and random runs that hold it against the naive store.
+
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use redis::{Connection, ConnectionLike as _};
+use tidegate_algorithms::{State, Timestamp};
+use tidegate_store::{Check, Decided, LimitId, Refund, Reply, Store, StoreError};
+
+use crate::digest::Namer;
+use crate::op::{Answer, Op, OwnCheck, OwnRefund};
+use crate::options::Secret;
+use crate::script::{Call, Script};
+
+/// A store that asks the script directly over one blocking connection.
+pub struct Scripted {
+    pub(crate) connection: Mutex<Connection>,
+    pub(crate) script: Script,
+    pub(crate) namer: Namer,
+    pub(crate) prefix: String,
+    names: RwLock<Vec<Arc<str>>>,
+}
+
+impl Scripted {
+    /// Builds a store of a connection, with its own keys under `prefix`, and the script with faults put into it:
+    /// replacements of text, each of which has to be found once.
+    ///
+    /// # Panics
+    /// When a text to replace is not there once, or the server does not take the script.
+    pub fn new(mut connection: Connection, prefix: &str, faults: &[(&str, &str)]) -> Self {
+        let mut source = Script::default().source().to_owned();
+        for (from, to) in faults {
+            assert_eq!(source.matches(from).count(), 1, "{from:?} is not in the script once");
+            source = source.replace(from, to);
+        }
+        let script = Script::of(&source);
+        let loaded = connection.req_command(redis::cmd("SCRIPT").arg("LOAD").arg(script.source()));
+        assert!(loaded.is_ok(), "{loaded:?}");
+        Self {
+            connection: Mutex::new(connection),
+            script,
+            namer: Namer::new(&Secret::new(*b"a secret for tests")),
+            prefix: prefix.to_owned(),
+            names: RwLock::default(),
+        }
+    }
+
+    /// Asks several questions in one call.
+    pub(crate) fn ask(
+        &self,
+        ops: &[Op],
+        at: Option<Timestamp>,
+    ) -> Result<Vec<Result<Answer, StoreError>>, StoreError> {
+        let call = Call::new(&self.prefix, ops, at);
+        let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        let reply = connection.req_command(&call.evalsha(self.script.sha1()));
+        let reply = reply.map_err(|error| StoreError::rejected(error.to_string()).perhaps_counted())?;
+        let read = call.read(&reply)?;
+        Ok(read.answers)
+    }
+
+    fn one(&self, op: Op, at: Option<Timestamp>) -> Result<Answer, StoreError> {
+        let mut answers = self.ask(&[op], at)?;
+        answers.pop().unwrap_or_else(|| Err(StoreError::rejected("there is no answer")))
+    }
+
+    pub(crate) fn own(&self, check: &Check<'_>) -> Result<OwnCheck, StoreError> {
+        let names = self.names.read().unwrap_or_else(PoisonError::into_inner);
+        let name = names
+            .get(check.limit.index() as usize)
+            .ok_or_else(|| StoreError::rejected("there is no such limit"))?;
+        let digest = self.namer.digest(name, check.key);
+        Ok(OwnCheck { limit: check.limit, digest, quota: *check.quota, ask: check.ask, shadow: check.shadow })
+    }
+
+    fn decided(
+        &self,
+        checks: &[Check<'_>],
+        at: Option<Timestamp>,
+        peek: bool,
+    ) -> Result<Decided, StoreError> {
+        let checks = checks.iter().map(|check| self.own(check)).collect::<Result<_, _>>()?;
+        match self.one(Op::Decide { checks, peek }, at)? {
+            Answer::Decided(decided) => Ok(decided),
+            Answer::Done | Answer::State(_) => Err(StoreError::rejected("another answer")),
+        }
+    }
+
+    fn key(&self, limit: LimitId, key: &[u8]) -> Result<crate::op::Digest, StoreError> {
+        let quota = tidegate_algorithms::Quota::calendar_window(1, tidegate_algorithms::Calendar::Day);
+        let Ok(quota) = quota else { return Err(StoreError::rejected("no quota")) };
+        let ask = tidegate_algorithms::Ask::ONE;
+        Ok(self.own(&Check { limit, key, quota: &quota, ask, shadow: false })?.digest)
+    }
+}
+
+impl std::fmt::Debug for Scripted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Scripted").field("prefix", &self.prefix).finish_non_exhaustive()
+    }
+}
+
+impl Store for Scripted {
+    fn limit(&self, name: &str) -> LimitId {
+        let mut names = self.names.write().unwrap_or_else(PoisonError::into_inner);
+        let known = names.iter().position(|held| &**held == name);
+        let index = known.unwrap_or_else(|| {
+            names.push(name.into());
+            names.len() - 1
+        });
+        LimitId::from_index(u32::try_from(index).unwrap_or(u32::MAX))
+    }
+
+    fn decide<'a>(&'a self, checks: &'a [Check<'a>], at: Option<Timestamp>) -> Reply<'a, Decided> {
+        Reply::ready(self.decided(checks, at, false))
+    }
+
+    fn peek<'a>(&'a self, checks: &'a [Check<'a>], at: Option<Timestamp>) -> Reply<'a, Decided> {
+        Reply::ready(self.decided(checks, at, true))
+    }
+
+    fn refund<'a>(&'a self, refunds: &'a [Refund<'a>], at: Option<Timestamp>) -> Reply<'a, ()> {
+        let refunds = refunds.iter().filter_map(OwnRefund::of).collect();
+        Reply::ready(self.one(Op::Refund(refunds), at).map(drop))
+    }
+
+    fn reset<'a>(&'a self, limit: LimitId, key: &'a [u8]) -> Reply<'a, ()> {
+        Reply::ready(self.key(limit, key).and_then(|digest| self.one(Op::Reset(digest), None)).map(drop))
+    }
+
+    fn inspect<'a>(&'a self, limit: LimitId, key: &'a [u8]) -> Reply<'a, Option<State>> {
+        let answer = self.key(limit, key).and_then(|digest| self.one(Op::Inspect(digest), None));
+        Reply::ready(answer.map(|answer| if let Answer::State(state) = answer { state } else { None }))
+    }
+
+    fn ping(&self) -> Reply<'_, ()> {
+        Reply::ready(Ok(()))
+    }
+}

@@ -1,0 +1,3 @@
+//! The Redis store against real servers.
+
+mod script;
