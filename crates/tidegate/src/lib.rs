@@ -53,6 +53,7 @@ mod reset;
 mod restored;
 mod settle;
 mod verdict;
+mod waits;
 #[cfg(feature = "policy")]
 mod warnings;
 #[cfg(feature = "policy")]
@@ -73,7 +74,9 @@ pub use tidegate_algorithms::{
 };
 #[cfg(feature = "policy")]
 pub use tidegate_policy as policy_file;
+pub use tidegate_store::{BUCKETS as DURATION_BUCKETS, Durations, DurationsSeen, Measures};
 pub use tidegate_store::{
     MemoryOptions, MemoryStore, Restored, Snapshot as StoreSnapshot, SnapshotError, Store, StoreError, Usage,
 };
 pub use verdict::{BadKey, Denial, LimitDecision, Receipt, Ruling, Verdict};
+pub use waits::WaitsSeen;

@@ -9,12 +9,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tidegate_algorithms::Answer;
+use tidegate_store::Measures;
 
 use crate::alert::{Alerts, Listener};
 use crate::limit::Limit;
 use crate::limiter::{Inner, Limiter, Registered};
 use crate::plan::Plan;
 use crate::verdict::{LimitDecision, Ruling, Verdict};
+use crate::waits::{Waits, WaitsSeen};
 
 /// What a limiter has counted since it was built.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +25,8 @@ pub struct Observed {
     pub requests: Vec<(&'static str, u64)>,
     /// Checks that the store did not answer.
     pub store_errors: u64,
+    /// How long requests were to be held for leaky buckets, those that were.
+    pub waits: WaitsSeen,
     /// The limits, sorted by name.
     pub limits: Vec<LimitObserved>,
     /// How many requests each rule applied to, by its name; sorted.
@@ -118,6 +122,7 @@ pub(crate) struct Observer {
     limits: Mutex<HashMap<Arc<str>, Arc<LimitTally>>>,
     rules: Mutex<HashMap<Arc<str>, Arc<RuleTally>>>,
     pub(crate) nearing: Listener,
+    waits: Waits,
 }
 
 /// The counters of a limit of that name, whatever policy it is in.
@@ -176,6 +181,9 @@ impl Observer {
 
     /// Counts what became of a request.
     pub(crate) fn request(&self, ruling: &Ruling) {
+        if let Ruling::Allow { delay } = ruling {
+            self.waits.record(*delay);
+        }
         let index = match ruling {
             Ruling::Allow { .. } => 0,
             Ruling::Refuse { .. } => 1,
@@ -283,6 +291,11 @@ impl RuleTally {
 }
 
 impl Limiter {
+    /// Returns what the store has counted about its own work.
+    pub fn store_measures(&self) -> Measures {
+        self.snapshot().inner.store.measures()
+    }
+
     /// Returns what has been counted so far.
     pub fn observe(&self) -> Observed {
         let inner = self.snapshot().inner;
@@ -296,6 +309,7 @@ impl Limiter {
         Observed {
             requests: RULINGS.into_iter().zip(observer.rulings.iter().map(read)).collect(),
             store_errors: read(&observer.store_errors),
+            waits: observer.waits.seen(),
             limits,
             rules,
             warnings: Cause::ALL.into_iter().map(Cause::name).zip(observer.causes.iter().map(read)).collect(),
