@@ -6,13 +6,15 @@
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
-use tidegate::Limiter;
 use tidegate::files::Loaded;
+use tidegate::{Limiter, Store};
 use tidegate_policy::Policy;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use crate::alerts::{AlertOptions, Alerts, WebhookError};
 use crate::api::{Token, TokenError};
 use crate::gateway::{self, Gateway};
 use crate::net::tls::{Shown, TlsError};
@@ -21,6 +23,7 @@ use crate::proxy::UpstreamError;
 use crate::reload::{InForce, Load, Reloader, Shared, Status};
 use crate::snapshot::Keeper;
 use crate::watch::Watched;
+use crate::watchman::Watchman;
 use crate::{admin, api, health};
 
 /// A limiter with every face its policy names, bound and ready to run.
@@ -54,6 +57,13 @@ pub struct Report {
     pub api: Option<DrainReport>,
 }
 
+/// What an application is given rather than reads from its policy.
+#[derive(Default)]
+struct Given {
+    store: Option<Arc<dyn Store>>,
+    alerts: Option<AlertOptions>,
+}
+
 /// Why an application cannot start; the words say what to do about it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -85,6 +95,9 @@ pub enum StartError {
     /// The policy does not make a limiter.
     #[error("{0}")]
     Limiter(#[source] tidegate::BuildError),
+    /// A webhook can never be told anything.
+    #[error("alerts: {0}")]
+    Alerts(#[source] WebhookError),
 }
 
 impl StartError {
@@ -122,7 +135,21 @@ impl App {
     /// # Errors
     /// When a port is taken, or a file the policy names cannot be used; nothing is served then.
     pub async fn bind(policy: Policy) -> Result<Self, StartError> {
-        Self::bind_with(Loaded { policy, sources: Vec::new() }, None).await
+        Self::bind_with(Loaded { policy, sources: Vec::new() }, None, Given::default()).await
+    }
+
+    /// Binds every face of a policy that stays as it is, over a store of the caller's and with alerts of the caller's,
+    /// whatever the policy says of these.
+    ///
+    /// # Errors
+    /// As [`App::bind`], and when a webhook can never be told anything.
+    pub async fn bind_on(
+        policy: Policy,
+        store: Arc<dyn Store>,
+        alerts: Option<AlertOptions>,
+    ) -> Result<Self, StartError> {
+        let given = Given { store: Some(store), alerts };
+        Self::bind_with(Loaded { policy, sources: Vec::new() }, None, given).await
     }
 
     /// Binds every face of a policy that `load` has read, and reads anew when a reload is asked for.
@@ -130,20 +157,15 @@ impl App {
     /// # Errors
     /// As [`App::bind`].
     pub async fn bind_loaded(loaded: Loaded, load: Box<Load>) -> Result<Self, StartError> {
-        Self::bind_with(loaded, Some(load)).await
+        Self::bind_with(loaded, Some(load), Given::default()).await
     }
 
-    async fn bind_with(loaded: Loaded, load: Option<Box<Load>>) -> Result<Self, StartError> {
+    async fn bind_with(loaded: Loaded, load: Option<Box<Load>>, given: Given) -> Result<Self, StartError> {
         let Loaded { policy, sources } = loaded;
         // Before certificates and tokens are read: what changes in between is seen by the first look.
         let watched = load.as_ref().map(|_| Watched::of(&policy, &sources)).unwrap_or_default();
-        let snapshot =
-            Keeper::of(&policy).map_err(|error| StartError::Limiter(tidegate::BuildError::Store(error)))?;
-        let limiter = match &snapshot {
-            Some(snapshot) => Limiter::from_policy_on(policy.clone(), &snapshot.store()),
-            None => Limiter::from_policy(policy.clone()),
-        };
-        let limiter = limiter.map_err(StartError::Limiter)?;
+        let alerts = given.alerts.map(Alerts::new).transpose().map_err(StartError::Alerts)?;
+        let (limiter, snapshot) = limiter(&policy, given.store)?;
         let in_force = in_force(limiter, &policy)?;
         let mut gateway = None;
         if let (Some(face), Some(service)) = (&policy.gateway, &in_force.gateway) {
@@ -152,13 +174,26 @@ impl App {
             gateway = Some((listen("gateway", face.listen).await?, service.clone(), options));
         }
         let status = Status::new(&sources).into();
+        let watchman = Watchman::new(in_force.limiter.clone());
+        if let Some(alerts) = alerts.clone() {
+            in_force.limiter.on_nearing(move |nearing| alerts.limit_nearing(&nearing));
+        }
         Ok(Self {
             gateway,
             api: face("api", policy.api.map(|face| face.listen)).await?,
             admin: face("admin", policy.admin.map(|face| face.listen)).await?,
             health: face("health", policy.health.map(|face| face.listen)).await?,
             reloader: Reloader {
-                shared: Shared { in_force, load, status, snapshot, watched: watched.into() }.into(),
+                shared: Shared {
+                    in_force,
+                    load,
+                    status,
+                    snapshot,
+                    alerts,
+                    watchman,
+                    watched: watched.into(),
+                }
+                .into(),
             },
         })
     }
@@ -218,7 +253,8 @@ impl App {
         let health = async {
             let Some(listener) = self.health else { return };
             let status = self.reloader.status().clone();
-            let router = health::router_with(in_force.limiter.clone(), draining.clone(), Some(status));
+            let watchman = self.reloader.shared.watchman.clone();
+            let router = health::router_watched(watchman, in_force.limiter.clone(), draining.clone(), status);
             serve(listener, router, ServeOptions::default(), last()).await;
         };
         let told = async {
@@ -230,10 +266,34 @@ impl App {
                 snapshot.keep(last()).await;
             }
         };
-        let (report, (), (), (), ()) = tokio::join!(faces, admin, health, told, kept);
+        let Shared { alerts, watchman, .. } = &*self.reloader.shared;
+        let watched = watchman.run(alerts.as_ref(), last());
+        let alerted = async {
+            let Some(alerts) = alerts else { return };
+            tokio::select! {
+                () = alerts.run() => {}
+                () = last() => {}
+            }
+        };
+        let (report, ..) = tokio::join!(faces, admin, health, told, kept, watched, alerted);
         in_force.limiter.look_back();
         report
     }
+}
+
+/// Builds the limiter on the store that it is given, or that the policy names, with what keeps that store in a file.
+fn limiter(policy: &Policy, store: Option<Arc<dyn Store>>) -> Result<(Limiter, Option<Keeper>), StartError> {
+    if let Some(store) = store {
+        let limiter = Limiter::from_policy_with(policy.clone(), store).map_err(StartError::Limiter)?;
+        return Ok((limiter, None));
+    }
+    let snapshot =
+        Keeper::of(policy).map_err(|error| StartError::Limiter(tidegate::BuildError::Store(error)))?;
+    let limiter = match &snapshot {
+        Some(snapshot) => Limiter::from_policy_on(policy.clone(), &snapshot.store()),
+        None => Limiter::from_policy(policy.clone()),
+    };
+    Ok((limiter.map_err(StartError::Limiter)?, snapshot))
 }
 
 /// Builds what a reload replaces.

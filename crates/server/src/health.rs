@@ -4,7 +4,7 @@
 //! choices for that case. The body says what is wrong instead.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -19,15 +19,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::problem::{with_methods, with_problems};
 use crate::reload::Status;
-
-/// How long the store may take to answer a ping before readiness goes without it.
-const PING_TIMEOUT: Duration = Duration::from_secs(1);
+use crate::watchman::{Condition, Watchman, ask};
 
 #[derive(Debug, Clone)]
 struct Health {
     limiter: Limiter,
     draining: CancellationToken,
     reloads: Option<Arc<Status>>,
+    watchman: Option<Watchman>,
 }
 
 #[derive(Debug, Serialize)]
@@ -36,6 +35,9 @@ struct Ready {
     status: &'static str,
     /// `ok`, or what is wrong with it.
     store: &'static str,
+    /// Since when it has not answered, in seconds since the epoch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    store_down_since: Option<u64>,
     policy: InForce,
     /// Why the last reload was refused, unless another succeeded since.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,8 +65,22 @@ pub fn router(limiter: Limiter, draining: CancellationToken) -> Router {
 
 /// Builds the health endpoints of a policy that is reloaded, so that `/readyz` tells which one is in force.
 pub fn router_with(limiter: Limiter, draining: CancellationToken, reloads: Option<Arc<Status>>) -> Router {
+    routes(Health { limiter, draining, reloads, watchman: None })
+}
+
+/// Builds the health endpoints of an application whose store somebody watches: in an outage no probe waits for the store.
+pub(crate) fn router_watched(
+    watchman: Watchman,
+    limiter: Limiter,
+    draining: CancellationToken,
+    reloads: Arc<Status>,
+) -> Router {
+    routes(Health { limiter, draining, reloads: Some(reloads), watchman: Some(watchman) })
+}
+
+fn routes(health: Health) -> Router {
     let routes = Router::new().route("/livez", get(livez)).route("/readyz", get(readyz));
-    with_methods(with_problems(routes).with_state(Health { limiter, draining, reloads }))
+    with_methods(with_problems(routes).with_state(health))
 }
 
 async fn livez() -> Response {
@@ -72,7 +88,7 @@ async fn livez() -> Response {
 }
 
 async fn readyz(State(health): State<Health>) -> Response {
-    let store = store(&health.limiter).await;
+    let store = health.store().await;
     let (code, status) = match store {
         _ if health.draining.is_cancelled() => (StatusCode::SERVICE_UNAVAILABLE, "draining"),
         Ok(()) => (StatusCode::OK, "ready"),
@@ -81,7 +97,8 @@ async fn readyz(State(health): State<Health>) -> Response {
     let reloads = health.reloads.as_deref();
     let body = Ready {
         status,
-        store: store.err().unwrap_or("ok"),
+        store: store.as_ref().err().map_or("ok", |wrong| wrong.what),
+        store_down_since: store.err().and_then(|wrong| wrong.since),
         policy: InForce::of(&health.limiter, reloads),
         // The rest stands in the log: health is open to more than the operator.
         reload_error: reloads.and_then(Status::error).map(|error| first_line(&error)),
@@ -89,15 +106,21 @@ async fn readyz(State(health): State<Health>) -> Response {
     (code, [(CACHE_CONTROL, "no-store")], Json(body)).into_response()
 }
 
-/// Asks the store, and says what is wrong without its address, which is nobody's business here.
-async fn store(limiter: &Limiter) -> Result<(), &'static str> {
-    let slow = "does not answer in time";
-    match tokio::time::timeout(PING_TIMEOUT, limiter.ping()).await {
-        Ok(Ok(())) => Ok(()),
-        Ok(Err(error)) if error.is_timeout() => Err(slow),
-        Ok(Err(error)) if error.is_unavailable() => Err("cannot be reached"),
-        Ok(Err(_)) => Err("refuses to answer"),
-        Err(_) => Err(slow),
+/// What is wrong with a store.
+struct Wrong {
+    what: &'static str,
+    /// Since when, in seconds since the epoch, where somebody watched.
+    since: Option<u64>,
+}
+
+impl Health {
+    /// Says what is wrong with the store. One that is known to be lost is not asked: a probe has a second at most.
+    async fn store(&self) -> Result<(), Wrong> {
+        if let Some(Condition::Down { since, what, .. }) = self.watchman.as_ref().map(Watchman::condition) {
+            let since = since.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+            return Err(Wrong { what, since: Some(since) });
+        }
+        ask(&self.limiter).await.map_err(|failure| Wrong { what: failure.what, since: None })
     }
 }
 

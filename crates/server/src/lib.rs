@@ -23,3 +23,4 @@ pub mod proxy;
 pub mod reload;
 pub mod snapshot;
 mod watch;
+pub mod watchman;

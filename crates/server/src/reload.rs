@@ -16,12 +16,14 @@ use tidegate::Limiter;
 use tidegate::files::{LoadError, Loaded, Source};
 use tidegate_policy::{Diff, Mode, Policy};
 
+use crate::alerts::Alerts;
 use crate::api::{Token, TokenError, TokenInForce};
 use crate::gateway::{Gateway, Prepared};
 use crate::net::Networks;
 use crate::net::tls::{Certified, Shown, TlsError};
 use crate::proxy::UpstreamError;
 use crate::snapshot::Keeper;
+use crate::watchman::Watchman;
 
 pub use crate::changes::Changes;
 
@@ -284,6 +286,9 @@ pub(crate) struct Shared {
     pub(crate) status: Arc<Status>,
     /// What keeps the memory store in a file, if anything does.
     pub(crate) snapshot: Option<Keeper>,
+    /// What tells webhooks of what is wrong, if any are named.
+    pub(crate) alerts: Option<Alerts>,
+    pub(crate) watchman: Watchman,
     /// Held during a reload, so that one follows the other.
     pub(crate) watched: tokio::sync::Mutex<crate::watch::Watched>,
 }

@@ -2,19 +2,21 @@
 //!
 //! Labels are names of the policy and words of this file: nothing a client sends becomes one.
 
+mod store;
+mod write;
+
 use std::fmt;
 use std::time::SystemTime;
 
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _, NoLabelSet, text};
-use prometheus_client::metrics::MetricType;
-use prometheus_client::metrics::counter::ConstCounter;
-use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::encoding::{DescriptorEncoder, text};
 use prometheus_client::registry::Registry;
-use tidegate::{LimitObserved, Limiter, Observed, Usage};
+use tidegate::{LimitObserved, Limiter, Measures, Observed, Usage};
 
+use crate::alerts::{Alerts, AlertsSeen};
 use crate::reload::{Reloader, Version};
 use crate::snapshot::{Keeper, Seen};
+use write::{Labels, counters, gauge, histogram, info};
 
 /// The media type of what [`text`] writes.
 pub(super) const CONTENT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -27,6 +29,8 @@ pub(super) fn text(limiter: &Limiter, reloader: &Reloader) -> Result<String, fmt
     let status = reloader.status();
     let moment = Moment {
         snapshot: reloader.shared.snapshot.as_ref().map(Keeper::seen),
+        alerts: reloader.shared.alerts.as_ref().map(Alerts::seen).unwrap_or_default(),
+        store: limiter.store_measures(),
         observed: limiter.observe(),
         memory: limiter.memory_usage(),
         reloads: status.reloads(),
@@ -49,14 +53,18 @@ struct Moment {
     failing: bool,
     version: Version,
     snapshot: Option<Seen>,
+    alerts: AlertsSeen,
+    store: Measures,
 }
-
-type Labels<'a> = Vec<(&'static str, &'a str)>;
 
 impl Collector for Moment {
     fn encode(&self, mut to: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         self.of_requests(&mut to)?;
         self.of_limits(&mut to)?;
+        let waits = ("wait_seconds", "How long requests are held for leaky buckets, those that are");
+        histogram(&mut to, waits, &self.observed.waits)?;
+        store::calls(&mut to, &self.store)?;
+        store::alerts(&mut to, &self.alerts)?;
         self.of_policy(&mut to)?;
         self.of_memory(&mut to)?;
         self.of_snapshot(&mut to)
@@ -164,32 +172,4 @@ fn decisions(limit: &LimitObserved) -> impl Iterator<Item = (Labels<'_>, u64)> {
             })
     });
     terms.chain([(vec![("limit", name(limit)), ("outcome", "skipped")], limit.skipped)])
-}
-
-fn counters<'a>(
-    to: &mut DescriptorEncoder<'_>,
-    (name, help): (&str, &str),
-    values: impl IntoIterator<Item = (Labels<'a>, u64)>,
-) -> Result<(), fmt::Error> {
-    let mut family = to.encode_descriptor(name, help, None, MetricType::Counter)?;
-    for (labels, value) in values {
-        if labels.is_empty() {
-            family.encode_counter::<NoLabelSet, _, u64>(&value, None)?;
-        } else {
-            ConstCounter::new(value).encode(family.encode_family(&labels)?)?;
-        }
-    }
-    Ok(())
-}
-
-fn gauge(to: &mut DescriptorEncoder<'_>, (name, help): (&str, &str), value: u64) -> Result<(), fmt::Error> {
-    ConstGauge::new(value).encode(to.encode_descriptor(name, help, None, MetricType::Gauge)?)
-}
-
-fn info<const N: usize>(
-    to: &mut DescriptorEncoder<'_>,
-    (name, help): (&str, &str),
-    labels: &[(&'static str, &str); N],
-) -> Result<(), fmt::Error> {
-    to.encode_descriptor(name, help, None, MetricType::Info)?.encode_info(&labels.as_slice())
 }
