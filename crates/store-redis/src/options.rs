@@ -43,6 +43,79 @@ impl RedisOptions {
     }
 }
 
+impl RedisOptions {
+    /// Looks whether the options can be right, before anything is tried.
+    pub(crate) fn check(&self) -> Result<(), OptionsError> {
+        let prefix = &self.prefix;
+        if prefix.is_empty() || prefix.len() > 64 || prefix.contains(['{', '}']) {
+            return Err(OptionsError::new("prefix", prefix, "choose 1 to 64 bytes without braces"));
+        }
+        if self.timeout.is_zero() {
+            return Err(OptionsError::new(
+                "timeout",
+                "0",
+                "choose how long a decision may take, such as 50 ms",
+            ));
+        }
+        if self.queue == 0 {
+            return Err(OptionsError::new("queue", "0", "choose how many questions may wait, such as 10000"));
+        }
+        if self.secret.bytes().len() < 16 {
+            return Err(OptionsError::new("secret", "a short one", "choose 16 bytes or more, at random"));
+        }
+        let passwords = self.password.iter().chain(self.servers.password());
+        for password in passwords {
+            if std::str::from_utf8(password.bytes()).is_err() {
+                return Err(OptionsError::new("password", "one that is no UTF-8", "choose another"));
+            }
+        }
+        let hosts = self.servers.hosts();
+        if hosts.is_empty() || hosts.iter().any(|(host, _)| host.is_empty()) {
+            return Err(OptionsError::new("servers", "one without a host", "name each server's host"));
+        }
+        if matches!(self.servers, Servers::Cluster { .. }) && self.database != 0 {
+            let given = self.database.to_string();
+            return Err(OptionsError::new("database", &given, "a cluster has only number 0"));
+        }
+        Ok(())
+    }
+}
+
+/// An option that cannot be right.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{option}: {given} cannot be used; {remedy}")]
+pub struct OptionsError {
+    option: &'static str,
+    given: String,
+    remedy: &'static str,
+}
+
+impl OptionsError {
+    pub(crate) fn new(option: &'static str, given: &str, remedy: &'static str) -> Self {
+        Self { option, given: given.to_owned(), remedy }
+    }
+
+    /// Returns the name of the option.
+    pub fn option(&self) -> &'static str {
+        self.option
+    }
+}
+
+impl Servers {
+    fn hosts(&self) -> Vec<(&str, u16)> {
+        match self {
+            Self::Standalone { host, port } => vec![(host.as_str(), *port)],
+            Self::Sentinel { sentinels: hosts, .. } | Self::Cluster { seeds: hosts } => {
+                hosts.iter().map(|(host, port)| (host.as_str(), *port)).collect()
+            }
+        }
+    }
+
+    fn password(&self) -> Option<&Secret> {
+        if let Self::Sentinel { password, .. } = self { password.as_ref() } else { None }
+    }
+}
+
 /// The servers, each as a host and a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Servers {

@@ -1,0 +1,164 @@
+//! Sending a call, and what becomes of those who asked when it fails.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use redis::{Cmd, Value};
+
+use super::waiting::Waiting;
+use super::{LaneOptions, Together};
+use crate::error::{Failure, Kind};
+use crate::link::{Link, Live};
+use crate::measures::{Called, Counters, Event};
+use crate::op::Op;
+use crate::script::Call;
+
+/// A connection on which an answer stays away for so many deadlines, and this long, is taken for dead: the server hangs, or
+/// its machine is gone without a word.
+const DEADLINES_TO_HANG: u32 = 3;
+const LEAST_TO_HANG: Duration = Duration::from_millis(250);
+
+/// What sends calls.
+#[derive(Debug)]
+pub(super) struct Sender {
+    pub(super) link: Link,
+    pub(super) options: LaneOptions,
+    pub(super) counters: Arc<Counters>,
+}
+
+impl Sender {
+    /// Sends a call and answers everybody.
+    pub(super) async fn send(&self, batch: Vec<Waiting>) {
+        let Some(first) = batch.first() else { return };
+        let (together, last) = (first.together, batch.iter().map(|waiting| waiting.deadline).max());
+        let live = match last {
+            // Only the very first connection is waited for.
+            Some(last) => tokio::time::timeout_at(last, self.link.live()).await,
+            None => return,
+        };
+        let live = match live {
+            Ok(Ok(live)) => live,
+            Ok(Err(failure)) => return answer_all(batch, &failure),
+            Err(_) => return answer_all(batch, &Failure::timeout(false)),
+        };
+        // Whoever has given up meanwhile is not sent: its caller was told so.
+        let batch: Vec<Waiting> = batch.into_iter().filter(|waiting| waiting.asker.take()).collect();
+        if !batch.is_empty() {
+            self.call(batch, together, &live).await;
+        }
+    }
+
+    async fn call(&self, batch: Vec<Waiting>, together: Together, live: &Live) {
+        match self.answers(&batch, together, live).await {
+            Ok(()) => {}
+            Err(failure) if failure.kind == Kind::NotPermitted && batch.len() > 1 => {
+                if failure.error.may_have_counted() {
+                    return answer_all(batch, &failure);
+                }
+                // One key that this user may not touch is no reason to refuse the others.
+                for one in batch {
+                    let alone = [one];
+                    if let Err(failure) = self.answers(&alone, together, live).await {
+                        answer_all(alone, &failure);
+                    }
+                }
+            }
+            Err(failure) => answer_all(batch, &failure),
+        }
+    }
+
+    /// Asks in one call and answers each.
+    async fn answers(&self, batch: &[Waiting], together: Together, live: &Live) -> Result<(), Failure> {
+        let ops = batch.iter().map(|waiting| &waiting.op);
+        let call = Call::new(&self.options.prefix, ops, together.at);
+        self.counters.happened(Event::Question, u64::try_from(batch.len()).unwrap_or(u64::MAX));
+        let reply = self.reply(&call, together, live).await?;
+        let read = call.read(&reply).map_err(Failure::unreadable)?;
+        self.counters.happened(Event::ForeignValue, read.foreign_values);
+        if read.disagreements > 0 {
+            self.counters.happened(Event::Disagreement, read.disagreements);
+            tracing::error!(
+                count = read.disagreements,
+                "the script decided otherwise than this program does on what it found; report this with the versions \
+                 of both"
+            );
+        }
+        for (waiting, answer) in batch.iter().zip(read.answers) {
+            waiting.asker.answer(answer.map_err(Failure::unreadable));
+        }
+        Ok(())
+    }
+
+    async fn reply(&self, call: &Call<'_>, together: Together, live: &Live) -> Result<Value, Failure> {
+        let evalsha = call.evalsha(self.options.script.sha1());
+        let failure = match self.sent(&evalsha, together.asking, live).await {
+            Ok(reply) => return Ok(reply),
+            Err(failure) => failure,
+        };
+        if failure.kind != Kind::NoScript {
+            return Err(failure);
+        }
+        // Nothing ran. Whoever has no time left is not waiting for the second attempt either.
+        self.counters.happened(Event::ScriptLoaded, 1);
+        let mut load = redis::cmd("SCRIPT");
+        load.arg("LOAD").arg(self.options.script.source());
+        self.sent(&load, false, live)
+            .await
+            .map_err(|failure| Failure { error: failure.error.not_counted(), ..failure })?;
+        self.sent(&evalsha, together.asking, live).await
+    }
+
+    /// Sends a command and waits for its reply, though not on a connection that hangs.
+    async fn sent(&self, cmd: &Cmd, asking: bool, live: &Live) -> Result<Value, Failure> {
+        self.counters.called(Called::Script);
+        let began = Instant::now();
+        let mut connection = live.connection.clone();
+        let reply = async {
+            if !asking {
+                return connection.send_packed_command(cmd).await;
+            }
+            let mut both = redis::pipe();
+            both.cmd("ASKING").ignore().add_command(cmd.clone());
+            let mut replies = connection.send_packed_commands(&both, 1, 1).await?;
+            match replies.pop() {
+                Some(Value::ServerError(error)) => Err(error.into()),
+                Some(reply) => Ok(reply),
+                None => Ok(Value::Nil),
+            }
+        };
+        let patience = (self.options.timeout * DEADLINES_TO_HANG).max(LEAST_TO_HANG);
+        let replied = tokio::time::timeout(patience, reply).await;
+        self.counters.durations.record(began.elapsed());
+        match replied {
+            Ok(Ok(reply)) => Ok(reply),
+            Ok(Err(error)) => {
+                let failure = Failure::of(&error);
+                if failure.kind.ends_connection() {
+                    self.link.lost(live);
+                }
+                Err(failure)
+            }
+            Err(_) => {
+                self.link.lost(live);
+                Err(Failure::timeout(true))
+            }
+        }
+    }
+}
+
+fn answer_all(batch: impl IntoIterator<Item = Waiting>, failure: &Failure) {
+    for waiting in batch {
+        waiting.asker.answer(Err(failure.clone()));
+    }
+}
+
+impl Op {
+    /// Returns how many keys a question names, at most.
+    pub(super) fn keys(&self) -> usize {
+        match self {
+            Self::Decide { checks, .. } => checks.len(),
+            Self::Refund(refunds) => refunds.len(),
+            Self::Reset(_) | Self::Inspect(_) => 1,
+        }
+    }
+}

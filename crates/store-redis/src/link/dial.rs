@@ -1,0 +1,221 @@
+//! Making one connection: to a server, or to whichever the sentinels name.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use redis::aio::MultiplexedConnection;
+use redis::{
+    AsyncConnectionConfig, Client, ClientTlsConfig, Cmd, ConnectionAddr, IntoConnectionInfo, ProtocolVersion,
+    PushInfo, RedisConnectionInfo, TlsCertificates, Value,
+};
+use tokio::sync::mpsc;
+
+use crate::digest::Namer;
+use crate::measures::{Counters, Event};
+use crate::options::{Secret, Tls};
+use crate::script::Script;
+
+/// How long each step of making a connection may take at least: names are resolved and keys exchanged in it.
+const LEAST_PATIENCE: Duration = Duration::from_millis(500);
+
+/// What to connect to.
+#[derive(Debug, Clone)]
+pub(crate) enum Target {
+    Server {
+        host: String,
+        port: u16,
+    },
+    Primary {
+        sentinels: Vec<(String, u16)>,
+        name: String,
+        username: Option<String>,
+        password: Option<Secret>,
+    },
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Server { host, port } => write!(f, "{host}:{port}"),
+            Self::Primary { name, .. } => write!(f, "the primary of {name}"),
+        }
+    }
+}
+
+/// What every connection of a store is made with.
+#[derive(Debug, Clone)]
+pub(crate) struct Dialer {
+    pub(crate) target: Target,
+    pub(crate) username: Option<String>,
+    pub(crate) password: Option<Secret>,
+    pub(crate) tls: Option<Tls>,
+    pub(crate) database: i64,
+    pub(crate) timeout: Duration,
+    pub(crate) script: Script,
+    pub(crate) namer: Namer,
+    pub(crate) prefix: String,
+    pub(crate) counters: Arc<Counters>,
+}
+
+type Connected = (MultiplexedConnection, mpsc::UnboundedReceiver<PushInfo>);
+
+impl Dialer {
+    pub(crate) fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// Makes a connection and readies it: the user is known to the server, and the script loaded.
+    ///
+    /// # Errors
+    /// With the reason in words, without a password.
+    pub(crate) async fn dial(&self) -> Result<Connected, String> {
+        match &self.target {
+            Target::Server { host, port } => self.connect(host, *port, false).await,
+            Target::Primary { .. } => {
+                let (host, port) = self.primary().await?;
+                self.connect(&host, port, true).await
+            }
+        }
+    }
+
+    async fn connect(&self, host: &str, port: u16, must_be_primary: bool) -> Result<Connected, String> {
+        let told = |what: &str, error: &dyn fmt::Display| format!("{host}:{port}: {what}: {error}");
+        let redis = settings(self.username.as_deref(), self.password.as_ref(), self.database);
+        let client = self.client(host, port, redis).map_err(|error| told("TLS", &error))?;
+        let (sender, gone) = mpsc::unbounded_channel();
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(self.patience()))
+            // Whoever asks has a deadline; a late answer is still read off the connection.
+            .set_response_timeout(None)
+            .set_push_sender(sender);
+        let dialled = client.get_multiplexed_async_connection_with_config(&config);
+        let dialled = tokio::time::timeout(self.patience(), dialled).await;
+        let mut connection = dialled
+            .map_err(|_| told("connecting", &"no answer in time"))?
+            .map_err(|error| told("connecting", &error))?;
+        if must_be_primary {
+            let role =
+                self.ask(&mut connection, &redis::cmd("ROLE")).await.map_err(|it| told("ROLE", &it))?;
+            if !is_primary(&role) {
+                return Err(told("ROLE", &"the sentinels named a server that is no primary"));
+            }
+        }
+        let mut load = redis::cmd("SCRIPT");
+        load.arg("LOAD").arg(self.script.source());
+        self.ask(&mut connection, &load).await.map_err(|it| told("SCRIPT LOAD", &it))?;
+        self.compare_secrets(&mut connection).await;
+        Ok((connection, gone))
+    }
+
+    fn client(&self, host: &str, port: u16, redis: RedisConnectionInfo) -> redis::RedisResult<Client> {
+        let host = host.to_owned();
+        let Some(tls) = &self.tls else {
+            let info = ConnectionAddr::Tcp(host, port).into_connection_info()?;
+            return Client::open(info.set_redis_settings(redis));
+        };
+        let address = ConnectionAddr::TcpTls { host, port, insecure: false, tls_params: None };
+        let info = address.into_connection_info()?.set_redis_settings(redis);
+        let client_tls = tls.identity.as_ref().map(|(certificate, key)| ClientTlsConfig {
+            client_cert: certificate.clone(),
+            client_key: key.bytes().to_vec(),
+        });
+        Client::build_with_tls(info, TlsCertificates { client_tls, root_cert: tls.authorities.clone() })
+    }
+
+    /// Asks the sentinels, one after the other, who is primary.
+    async fn primary(&self) -> Result<(String, u16), String> {
+        let Target::Primary { sentinels, name, username, password } = &self.target else {
+            return Err("no sentinels".to_owned());
+        };
+        let mut why = String::from("there are no sentinels");
+        for (host, port) in sentinels {
+            let settings = settings(username.as_deref(), password.as_ref(), 0);
+            match self.ask_sentinel(host, *port, settings, name).await {
+                Ok(primary) => return Ok(primary),
+                Err(error) => why = format!("sentinel {host}:{port}: {error}"),
+            }
+        }
+        Err(why)
+    }
+
+    async fn ask_sentinel(
+        &self,
+        host: &str,
+        port: u16,
+        settings: RedisConnectionInfo,
+        name: &str,
+    ) -> Result<(String, u16), String> {
+        let client = self.client(host, port, settings).map_err(|error| error.to_string())?;
+        let config = AsyncConnectionConfig::new().set_connection_timeout(Some(self.patience()));
+        let dialled = client.get_multiplexed_async_connection_with_config(&config);
+        let dialled = tokio::time::timeout(self.patience(), dialled).await;
+        let mut connection =
+            dialled.map_err(|_| "no answer in time".to_owned())?.map_err(|error| error.to_string())?;
+        let mut question = redis::cmd("SENTINEL");
+        question.arg("GET-MASTER-ADDR-BY-NAME").arg(name);
+        match self.ask(&mut connection, &question).await? {
+            Value::Array(parts) => {
+                let [Value::BulkString(host), Value::BulkString(port)] = parts.as_slice() else {
+                    return Err("it answers what no sentinel does".to_owned());
+                };
+                let port = std::str::from_utf8(port).ok().and_then(|port| port.parse().ok());
+                let port = port.ok_or("it names no port")?;
+                Ok((String::from_utf8_lossy(host).into_owned(), port))
+            }
+            Value::Nil => Err(format!("it watches no primary of the name {name:?}")),
+            _ => Err("it answers what no sentinel does".to_owned()),
+        }
+    }
+
+    async fn ask(&self, connection: &mut MultiplexedConnection, cmd: &Cmd) -> Result<Value, String> {
+        let answer = tokio::time::timeout(self.patience(), connection.send_packed_command(cmd)).await;
+        answer.map_err(|_| "no answer in time".to_owned())?.map_err(|error| error.to_string())
+    }
+
+    /// Leaves the fingerprint of the secret, and looks whether another instance left another: two secrets are two sets of
+    /// counts. Where the server does not permit it, or is a replica, nothing is compared.
+    async fn compare_secrets(&self, connection: &mut MultiplexedConnection) {
+        let (key, own) = (format!("{}:secret", self.prefix), self.namer.fingerprint());
+        let mut leave = redis::cmd("SET");
+        leave.arg(&key).arg(&own).arg("NX");
+        let mut look = redis::cmd("GET");
+        look.arg(&key);
+        // It may be there already; whether it is ours is what the second question tells.
+        let _ = self.ask(connection, &leave).await;
+        if let Ok(Value::BulkString(held)) = self.ask(connection, &look).await
+            && held != own.as_bytes()
+        {
+            self.counters.happened(Event::SecretDiffers, 1);
+            tracing::error!(
+                key,
+                "another instance names keys under another secret, so that every limit is counted twice: give every \
+                 instance the same key_secret_file, or delete this key if all of them have the new one"
+            );
+        }
+    }
+
+    fn patience(&self) -> Duration {
+        self.timeout.max(LEAST_PATIENCE)
+    }
+}
+
+fn settings(username: Option<&str>, password: Option<&Secret>, database: i64) -> RedisConnectionInfo {
+    // The name of the library is worth no right of its own.
+    let mut info = RedisConnectionInfo::default()
+        .set_db(database)
+        .set_protocol(ProtocolVersion::RESP3)
+        .set_skip_set_lib_name();
+    if let Some(username) = username {
+        info = info.set_username(username);
+    }
+    if let Some(password) = password {
+        info = info.set_password(String::from_utf8_lossy(password.bytes()));
+    }
+    info
+}
+
+fn is_primary(role: &Value) -> bool {
+    let Value::Array(parts) = role else { return false };
+    matches!(parts.first(), Some(Value::BulkString(role)) if role == b"master")
+}

@@ -1,0 +1,249 @@
+//! The store: names for limits, questions for the way to the server.
+
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use tidegate_algorithms::{State, Timestamp};
+use tidegate_store::{Check, Decided, LimitId, Measures, Refund, Reply, Store, StoreError};
+use tokio::time::Instant;
+
+use crate::digest::Namer;
+use crate::error::Failure;
+use crate::lane::{Lane, LaneOptions, Together};
+use crate::link::{Dialer, Link, Target};
+use crate::measures::{Called, Counters};
+use crate::op::{Answer, Digest, Op, OwnCheck, OwnRefund};
+use crate::options::{OptionsError, RedisOptions, Servers};
+use crate::script::Script;
+
+/// The most checks of a batch: what one byte of a call counts.
+const MAX_CHECKS: usize = 255;
+
+/// State in Redis, shared by every instance that has the same secret and prefix.
+///
+/// Cheap to clone; clones share everything. Connections are kept by tasks of the runtime it was made in, which end with the
+/// last clone.
+#[derive(Clone)]
+pub struct RedisStore(Arc<Inner>);
+
+struct Inner {
+    options: RedisOptions,
+    namer: Namer,
+    limits: RwLock<Vec<Arc<str>>>,
+    way: Way,
+    counters: Arc<Counters>,
+}
+
+/// The way to whoever answers.
+enum Way {
+    One(Lane),
+}
+
+impl RedisStore {
+    /// Begins to keep a connection, and returns at once: the server need not be there yet, and until it is, every question
+    /// fails as one to a server that cannot be reached.
+    ///
+    /// ```no_run
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use tidegate_store::Store;
+    /// use tidegate_store_redis::{RedisOptions, RedisStore, Secret, Servers};
+    ///
+    /// let servers = Servers::Standalone { host: "127.0.0.1".to_owned(), port: 6379 };
+    /// let secret = Secret::new(*b"thirty-two random bytes, at best");
+    /// let store = RedisStore::connect(RedisOptions::new(servers, secret))?;
+    /// store.ping().await?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// When the options cannot be right: the words say which one and why.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn connect(options: RedisOptions) -> Result<Self, OptionsError> {
+        options.check()?;
+        let (script, namer) = (Script::default(), Namer::new(&options.secret));
+        let counters = Arc::new(Counters::default());
+        let dialer = |target| Dialer {
+            target,
+            username: options.username.clone(),
+            password: options.password.clone(),
+            tls: options.tls.clone(),
+            database: options.database,
+            timeout: options.timeout,
+            script: script.clone(),
+            namer: namer.clone(),
+            prefix: options.prefix.clone(),
+            counters: Arc::clone(&counters),
+        };
+        let lanes = |is_cluster| LaneOptions {
+            prefix: options.prefix.clone(),
+            script: script.clone(),
+            timeout: options.timeout,
+            queue: options.queue,
+            is_cluster,
+        };
+        let one = |target| {
+            let link = Link::keep(dialer(target), Arc::clone(&counters));
+            Way::One(Lane::open(link, lanes(false), Arc::clone(&counters)))
+        };
+        let way = match options.servers.clone() {
+            Servers::Standalone { host, port } => one(Target::Server { host, port }),
+            Servers::Sentinel { sentinels, name, username, password } => {
+                one(Target::Primary { sentinels, name, username, password })
+            }
+            Servers::Cluster { .. } => return Err(OptionsError::new("servers", "a cluster", "wait")),
+        };
+        Ok(Self(Arc::new(Inner { options, namer, limits: RwLock::default(), way, counters })))
+    }
+
+    fn deadline(&self) -> Instant {
+        Instant::now() + self.0.options.timeout
+    }
+
+    async fn ask(&self, op: Op, at: Option<Timestamp>) -> Result<Answer, StoreError> {
+        let deadline = self.deadline();
+        let answer = match &self.0.way {
+            Way::One(lane) => lane.ask(op, Together { at, slot: 0, asking: false }, deadline).await,
+        };
+        answer.map_err(|failure| failure.error)
+    }
+
+    async fn decided(
+        &self,
+        checks: &[Check<'_>],
+        at: Option<Timestamp>,
+        peek: bool,
+    ) -> Result<Decided, StoreError> {
+        if checks.len() > MAX_CHECKS {
+            let words = format!("a batch of {} checks; at most {MAX_CHECKS} go together", checks.len());
+            return Err(StoreError::rejected(words));
+        }
+        let checks = self.named(checks)?;
+        match self.ask(Op::Decide { checks, peek }, at).await? {
+            Answer::Decided(decided) => Ok(decided),
+            Answer::Done | Answer::State(_) => Err(other_answer()),
+        }
+    }
+
+    fn named(&self, checks: &[Check<'_>]) -> Result<Vec<OwnCheck>, StoreError> {
+        let limits = self.0.limits.read().unwrap_or_else(PoisonError::into_inner);
+        let own = |check: &Check<'_>| {
+            let name = limits.get(index(check.limit)).ok_or_else(unknown_limit)?;
+            let digest = self.0.namer.digest(name, check.key);
+            Ok(OwnCheck {
+                limit: check.limit,
+                digest,
+                quota: *check.quota,
+                ask: check.ask,
+                shadow: check.shadow,
+            })
+        };
+        checks.iter().map(own).collect()
+    }
+
+    fn digest(&self, limit: LimitId, key: &[u8]) -> Result<Digest, StoreError> {
+        let limits = self.0.limits.read().unwrap_or_else(PoisonError::into_inner);
+        let name = limits.get(index(limit)).ok_or_else(unknown_limit)?;
+        Ok(self.0.namer.digest(name, key))
+    }
+
+    async fn pinged(&self) -> Result<(), Failure> {
+        let Way::One(lane) = &self.0.way;
+        let deadline = self.deadline();
+        let live = tokio::time::timeout_at(deadline, lane.link().live()).await;
+        let live = live.map_err(|_| Failure::timeout(false))??;
+        self.0.counters.called(Called::Ping);
+        let (mut connection, ping) = (live.connection.clone(), redis::cmd("PING"));
+        let pong = tokio::time::timeout_at(deadline, connection.send_packed_command(&ping)).await;
+        match pong {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(error)) => {
+                let failure = Failure::of(&error);
+                if failure.kind.ends_connection() {
+                    lane.link().lost(&live);
+                }
+                Err(Failure { error: failure.error.not_counted(), ..failure })
+            }
+            Err(_) => Err(Failure::timeout(false)),
+        }
+    }
+}
+
+impl fmt::Debug for RedisStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisStore").field("options", &self.0.options).finish_non_exhaustive()
+    }
+}
+
+fn index(limit: LimitId) -> usize {
+    usize::try_from(limit.index()).unwrap_or(usize::MAX)
+}
+
+fn unknown_limit() -> StoreError {
+    StoreError::rejected("there is no such limit")
+}
+
+fn other_answer() -> StoreError {
+    StoreError::rejected("the script answered another question").perhaps_counted()
+}
+
+impl Store for RedisStore {
+    fn limit(&self, name: &str) -> LimitId {
+        let mut limits = self.0.limits.write().unwrap_or_else(PoisonError::into_inner);
+        let known = limits.iter().position(|held| &**held == name);
+        let index = known.unwrap_or_else(|| {
+            limits.push(name.into());
+            limits.len() - 1
+        });
+        LimitId::from_index(u32::try_from(index).unwrap_or(u32::MAX))
+    }
+
+    fn decide<'a>(&'a self, checks: &'a [Check<'a>], at: Option<Timestamp>) -> Reply<'a, Decided> {
+        Reply::waiting(self.decided(checks, at, false))
+    }
+
+    fn peek<'a>(&'a self, checks: &'a [Check<'a>], at: Option<Timestamp>) -> Reply<'a, Decided> {
+        Reply::waiting(self.decided(checks, at, true))
+    }
+
+    fn refund<'a>(&'a self, refunds: &'a [Refund<'a>], at: Option<Timestamp>) -> Reply<'a, ()> {
+        let refunds: Vec<OwnRefund> = refunds.iter().filter_map(OwnRefund::of).collect();
+        Reply::waiting(async move {
+            for some in refunds.chunks(MAX_CHECKS) {
+                self.ask(Op::Refund(some.to_vec()), at).await?;
+            }
+            Ok(())
+        })
+    }
+
+    fn reset<'a>(&'a self, limit: LimitId, key: &'a [u8]) -> Reply<'a, ()> {
+        Reply::waiting(async move { self.ask(Op::Reset(self.digest(limit, key)?), None).await.map(drop) })
+    }
+
+    fn inspect<'a>(&'a self, limit: LimitId, key: &'a [u8]) -> Reply<'a, Option<State>> {
+        Reply::waiting(async move {
+            match self.ask(Op::Inspect(self.digest(limit, key)?), None).await? {
+                Answer::State(state) => Ok(state),
+                Answer::Decided(_) | Answer::Done => Err(other_answer()),
+            }
+        })
+    }
+
+    fn ping(&self) -> Reply<'_, ()> {
+        Reply::waiting(async move {
+            self.pinged().await.map_err(|failure| {
+                self.0.counters.failed(&failure);
+                failure.error
+            })
+        })
+    }
+
+    fn refusals_may_be_remembered(&self) -> bool {
+        matches!(self.0.options.servers, Servers::Standalone { .. } | Servers::Sentinel { .. })
+    }
+
+    fn measures(&self) -> Measures {
+        self.0.counters.read()
+    }
+}
