@@ -16,6 +16,7 @@ use tidegate::{LimitObserved, Limiter, Measures, Observed, Usage};
 use crate::alerts::{Alerts, AlertsSeen};
 use crate::reload::{Reloader, Version};
 use crate::snapshot::{Keeper, Seen};
+use crate::watchman::Condition;
 use write::{Labels, counters, gauge, histogram, info};
 
 /// The media type of what [`text`] writes.
@@ -30,6 +31,7 @@ pub(super) fn text(limiter: &Limiter, reloader: &Reloader) -> Result<String, fmt
     let moment = Moment {
         snapshot: reloader.shared.snapshot.as_ref().map(Keeper::seen),
         alerts: reloader.shared.alerts.as_ref().map(Alerts::seen).unwrap_or_default(),
+        condition: reloader.shared.watchman.condition(),
         store: limiter.store_measures(),
         observed: limiter.observe(),
         memory: limiter.memory_usage(),
@@ -54,6 +56,7 @@ struct Moment {
     version: Version,
     snapshot: Option<Seen>,
     alerts: AlertsSeen,
+    condition: Condition,
     store: Measures,
 }
 
@@ -63,6 +66,7 @@ impl Collector for Moment {
         self.of_limits(&mut to)?;
         let waits = ("wait_seconds", "How long requests are held for leaky buckets, those that are");
         histogram(&mut to, waits, &self.observed.waits)?;
+        store::condition(&mut to, &self.condition)?;
         store::calls(&mut to, &self.store)?;
         store::alerts(&mut to, &self.alerts)?;
         self.of_policy(&mut to)?;

@@ -58,14 +58,14 @@ impl Drop for Told {
 }
 
 /// A receiver that passes on what it is told, and answers as it is told to.
-struct Receiver {
+pub(crate) struct Receiver {
     server: Gateway,
     told: mpsc::UnboundedReceiver<Value>,
     status: Arc<AtomicU16>,
 }
 
 impl Receiver {
-    async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         let (sender, told) = mpsc::unbounded_channel();
         let status = Arc::new(AtomicU16::new(200));
         let answer = Arc::clone(&status);
@@ -82,11 +82,12 @@ impl Receiver {
         Self { server: Gateway::around(service, ServeOptions::default()).await, told, status }
     }
 
-    fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         url(self.server.address)
     }
 
-    async fn next(&mut self) -> Value {
+    /// Waits for what it is told next.
+    pub(crate) async fn next(&mut self) -> Value {
         soon(self.told.recv()).await.unwrap()
     }
 }

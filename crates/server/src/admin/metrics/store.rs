@@ -1,12 +1,28 @@
 //! What is told of the store, of how long requests waited, and of alerts.
 
 use std::fmt;
+use std::time::SystemTime;
 
 use prometheus_client::encoding::DescriptorEncoder;
 use tidegate::Measures;
 
 use super::write::{Labels, counters, gauge, histogram};
 use crate::alerts::AlertsSeen;
+use crate::watchman::Condition;
+
+/// Writes whether the store answers.
+pub(super) fn condition(to: &mut DescriptorEncoder<'_>, condition: &Condition) -> Result<(), fmt::Error> {
+    let up = u64::from(*condition == Condition::Up);
+    gauge(to, ("store_up", "1 while the store answers, 0 while it does not"), up)?;
+    let since = match condition {
+        Condition::Down { since, .. } => {
+            since.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
+        }
+        Condition::Up | Condition::Unknown => 0,
+    };
+    let help = "Since when the store has not answered, 0 while it does";
+    gauge(to, ("store_down_since_timestamp_seconds", help), since)
+}
 
 /// Writes what a store that is not in this process has counted about its own work; of one that is, the families alone.
 pub(super) fn calls(to: &mut DescriptorEncoder<'_>, measures: &Measures) -> Result<(), fmt::Error> {

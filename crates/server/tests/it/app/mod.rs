@@ -5,6 +5,8 @@ mod changes;
 mod faces;
 mod failures;
 mod gateway;
+mod metrics;
+mod outage;
 mod reload;
 mod reset;
 mod unread;
