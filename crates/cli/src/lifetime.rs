@@ -99,7 +99,8 @@ pub(crate) fn announce(file: &str, policy: &Policy, addresses: &Addresses) {
     }
     let (rules, limit_count) = (policy.rules.len(), limits().count());
     let store = match policy.store {
-        StoreChoice::Memory { .. } => "memory",
+        StoreChoice::Memory(_) => "memory",
+        StoreChoice::Redis(_) => "redis",
     };
     tracing::info!(file, rules, limits = limit_count, store, "the policy is in force");
     reload::warn_of_shadow(policy);

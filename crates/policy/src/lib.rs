@@ -64,6 +64,7 @@ mod request;
 mod rule;
 mod schema;
 mod secret;
+mod store;
 pub mod suite;
 mod surroundings;
 mod trace;
@@ -80,12 +81,16 @@ pub use key::{Key, KeyPart, Presence, is_underscore_twin};
 pub use limit::{Limit, Terms, Whose};
 pub use matcher::{Condition, Except, HostPattern, Matcher, Pattern};
 pub use plan::{Choice, Override, Plan, Plans};
-pub use policy::{Admin, Api, Code, EncodedSlash, Gateway, Health, Mode, Policy, StoreChoice, TlsFiles};
+pub use policy::{Admin, Api, Code, EncodedSlash, Gateway, Health, Mode, Policy, TlsFiles};
 pub use problem::{Place, Problem, Problems};
 pub use request::{Ambiguous, Facts, Matched, ReadyKeys, Request, Seen};
 pub use rule::{Class, ClientSees, OnMissingKey, OnStoreFailure, Refuse, Rule};
 pub use schema::schema;
 pub use secret::Identities;
+pub use store::{
+    AlertsChoice, MemoryChoice, RedisChoice, RedisPassword, RedisServers, RedisTls, SnapshotChoice,
+    StoreChoice,
+};
 pub use surroundings::{Nowhere, Surroundings};
 pub use trace::{Fit, Mismatch, Near, RuleTrace};
 

@@ -12,6 +12,7 @@ use crate::limit::Limit;
 use crate::request::{Ambiguous, Facts};
 use crate::rule::Rule;
 use crate::secret::Identities;
+use crate::store::{AlertsChoice, StoreChoice};
 
 /// A policy: where to listen, whom to believe, what to limit.
 #[derive(Debug, Clone)]
@@ -26,6 +27,8 @@ pub struct Policy {
     pub health: Option<Health>,
     /// Where counts are kept.
     pub store: StoreChoice,
+    /// Who is told when the store is lost, if anybody is.
+    pub alerts: Option<AlertsChoice>,
     /// Whose word about a client's address is taken.
     pub trusted: TrustedProxies,
     /// How many instances share the work; at least 1.
@@ -84,7 +87,7 @@ impl Policy {
         let tls = tls.into_iter().flat_map(|files| [&files.certificate, &files.key]);
         let api = self.api.as_ref().and_then(|face| face.token_file.as_ref());
         let admin = self.admin.as_ref().and_then(|face| face.token_file.as_ref());
-        tls.chain(api).chain(admin)
+        tls.chain(api).chain(admin).chain(self.store.files())
     }
 
     /// Returns the same files, for whoever knows the folder that their paths are meant from.
@@ -93,7 +96,7 @@ impl Policy {
         let tls = tls.into_iter().flat_map(|files| [&mut files.certificate, &mut files.key]);
         let api = self.api.as_mut().and_then(|face| face.token_file.as_mut());
         let admin = self.admin.as_mut().and_then(|face| face.token_file.as_mut());
-        tls.chain(api).chain(admin)
+        tls.chain(api).chain(admin).chain(self.store.files_mut())
     }
 }
 
@@ -156,18 +159,6 @@ pub struct Admin {
 pub struct Health {
     /// Where it listens.
     pub listen: SocketAddr,
-}
-
-/// Where counts are kept.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum StoreChoice {
-    /// In this process.
-    Memory {
-        /// The most keys, when the file says.
-        max_keys: Option<usize>,
-        /// The most bytes, when the file says.
-        max_bytes: Option<usize>,
-    },
 }
 
 /// Whether refusals are carried out.

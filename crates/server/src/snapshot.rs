@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
-use tidegate::{MemoryOptions, MemoryStore, Restored, StoreError};
+use tidegate::{Limiter, MemoryOptions, MemoryStore, Restored, StoreError};
 use tidegate_policy::{Policy, StoreChoice};
 
 /// Keeps a memory store in a file. Cheap to clone.
@@ -91,8 +91,10 @@ impl Keeper {
     /// # Errors
     /// As [`Keeper::open`].
     pub fn of(policy: &Policy) -> Result<Option<Self>, StoreError> {
-        let StoreChoice::Memory { .. } = policy.store;
-        Ok(None)
+        let StoreChoice::Memory(memory) = &policy.store else { return Ok(None) };
+        let Some(snapshot) = &memory.snapshot else { return Ok(None) };
+        let options = Limiter::memory_options(policy);
+        Self::open(&snapshot.file, snapshot.every.as_duration(), options).map(Some)
     }
 
     /// Builds the memory store that a file holds, or an empty one where there is none, to be written there `every` so often.

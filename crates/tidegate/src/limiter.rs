@@ -141,6 +141,8 @@ pub enum BuildError {
     Duplicate(String),
     /// The memory store could not be made: the system gives no randomness for its secret.
     Store(StoreError),
+    /// The policy's store is in no memory of this process.
+    Elsewhere,
 }
 
 impl fmt::Display for BuildError {
@@ -148,6 +150,9 @@ impl fmt::Display for BuildError {
         match self {
             Self::Duplicate(name) => write!(f, "two limits are named {name:?}; give each its own name"),
             Self::Store(error) => error.fmt(f),
+            Self::Elsewhere => f.write_str(
+                "the policy's store is a Redis: connect to it, and build the limiter with `from_policy_with`",
+            ),
         }
     }
 }
@@ -155,7 +160,7 @@ impl fmt::Display for BuildError {
 impl std::error::Error for BuildError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Duplicate(_) => None,
+            Self::Duplicate(_) | Self::Elsewhere => None,
             // Its words are this error's words.
             Self::Store(error) => error.source(),
         }

@@ -51,9 +51,13 @@ impl Limiter {
     /// ```
     ///
     /// # Errors
-    /// When the system gives no randomness for the store's secret. (A policy that `tidegate_policy::parse` returned never
+    /// When the policy's store is a Redis, which [`Limiter::from_policy_with`] takes, or the system gives no randomness for
+    /// the store's secret. (A policy that `tidegate_policy::parse` returned never
     /// has two limits of one name.)
     pub fn from_policy(policy: Policy) -> Result<Self, BuildError> {
+        if matches!(policy.store, file::StoreChoice::Redis(_)) {
+            return Err(BuildError::Elsewhere);
+        }
         let own = OwnStore::new(memory_options(&policy.store))?;
         let store = Arc::clone(&own.store);
         let lasting = Lasting { own_store: Some(own), ..Lasting::default() };
@@ -134,11 +138,11 @@ impl Snapshot {
 
 /// Returns what a policy's choice of a store comes to.
 pub(crate) fn memory_options(choice: &file::StoreChoice) -> MemoryOptions {
-    let file::StoreChoice::Memory { max_keys, max_bytes } = *choice;
     let default = MemoryOptions::default();
+    let file::StoreChoice::Memory(memory) = choice else { return default };
     MemoryOptions {
-        max_keys: max_keys.unwrap_or(default.max_keys),
-        max_bytes: max_bytes.unwrap_or(default.max_bytes),
+        max_keys: memory.max_keys.unwrap_or(default.max_keys),
+        max_bytes: memory.max_bytes.unwrap_or(default.max_bytes),
     }
 }
 

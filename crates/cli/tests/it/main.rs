@@ -10,6 +10,7 @@ mod http;
 mod named;
 mod process;
 mod reload;
+mod restarts;
 mod serve;
 mod suites;
 mod upstream;

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use super::rules::mode;
 use super::{Change, Effect};
 use crate::matcher::joined;
-use crate::policy::{Code, EncodedSlash, Gateway, Mode, Policy, StoreChoice};
+use crate::policy::{Code, EncodedSlash, Gateway, Mode, Policy};
+use crate::store::StoreChoice;
 
 pub(super) fn compare(old: &Policy, new: &Policy) -> Vec<Change> {
     let mut changes = Vec::new();
@@ -90,10 +91,19 @@ fn face(listen: Option<SocketAddr>, token: Option<&PathBuf>) -> String {
 }
 
 fn store(store: &StoreChoice) -> String {
-    let StoreChoice::Memory { max_keys, max_bytes } = store;
     let most =
         |what: &str, most: &Option<usize>| most.map(|most| format!(", {what} {most}")).unwrap_or_default();
-    format!("memory{}{}", most("max_keys", max_keys), most("max_bytes", max_bytes))
+    match store {
+        StoreChoice::Memory(memory) => {
+            let snapshot = memory.snapshot.as_ref().map(|snapshot| {
+                format!(", snapshot in {} every {}", snapshot.file.display(), snapshot.every)
+            });
+            let bounds = [most("max_keys", &memory.max_keys), most("max_bytes", &memory.max_bytes)].concat();
+            format!("memory{bounds}{}", snapshot.unwrap_or_default())
+        }
+        // The password is not shown, and another one is told of all the same by whoever compares files.
+        StoreChoice::Redis(redis) => format!("{redis:?}"),
+    }
 }
 
 fn codes(codes: &[Code]) -> String {

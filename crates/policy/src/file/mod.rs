@@ -175,6 +175,11 @@ impl Report {
         self.variables.insert(place, names);
     }
 
+    /// Returns whether the value at a place came from the environment, in part at least.
+    pub(crate) fn is_variable(&self, place: Place) -> bool {
+        self.variables.contains_key(&place)
+    }
+
     /// Notes a name that references lead to, wherever they stand.
     pub(crate) fn declare(&mut self, name: &str) {
         self.declared.insert(name.to_owned());

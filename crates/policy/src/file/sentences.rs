@@ -185,7 +185,7 @@ pub(super) const SENTENCES: [(&[&str], &str, &str, &[&str]); 32] = [
     (
         &["redis", "valkey", "memcached"],
         "store",
-        "leave it out in this version, which has `store: memory` only",
+        "write it below the store: `store: { redis: { url: redis://host:6379 } }`",
         &["store"],
     ),
     (

@@ -3,6 +3,7 @@
 //! A part that is wrong is reported and left out, and reading goes on, so that one look shows everything. Rules
 //! between parts (two faces on one address, two queues on one request) are asked of what could be read.
 
+mod alerts;
 mod algorithms;
 mod answers;
 mod costs;
@@ -21,6 +22,7 @@ mod proxies;
 mod refuse;
 mod routes;
 mod rules;
+mod store;
 mod terms;
 mod trusted;
 mod values;
@@ -31,8 +33,9 @@ use tidegate_algorithms::Span;
 use crate::Reading;
 use crate::file::{Fields, Node, Report};
 use crate::key::Part;
-use crate::policy::{Code, EncodedSlash, Mode, Policy, StoreChoice};
+use crate::policy::{Code, EncodedSlash, Mode, Policy};
 use crate::rule::Rule;
+use crate::store::StoreChoice;
 use crate::suite;
 
 /// Words of the language's first level that this version does not know yet.
@@ -49,7 +52,9 @@ pub(crate) fn policy(mut root: Node, reading: Reading<'_>, report: &mut Report) 
     let mut top = Fields::open(&root, "the policy", report)?;
     version(&mut top, report);
     let faces = faces::read(&mut top, reading.needs_face, report);
-    let store = top.get("store").and_then(|node| store(node, report));
+    let store_node = top.get("store");
+    let store = store_node.and_then(|node| store::read(node, reading, report));
+    let alerts = top.get("alerts").and_then(|node| alerts::read(node, report));
     let trusted = trusted::read(&mut top, report);
     if let Some(place) = faces.proxy_protocol.filter(|_| trusted.networks().is_empty()) {
         let remedy = "list the load balancers' networks in trusted_proxies, or leave proxy_protocol out";
@@ -62,7 +67,13 @@ pub(crate) fn policy(mut root: Node, reading: Reading<'_>, report: &mut Report) 
     let instances = top.get("instances").and_then(|node| node.integer_in("instances", 1..=10_000, report));
     let mode = top.get("mode").and_then(|node| node.choice("mode", &MODES, report)).unwrap_or(Mode::Enforce);
     let encoded_slash = top.get("paths").and_then(|node| paths(node, report));
+    let has_secret = top.has("key_secret_file");
     let identities = outside::identities(&mut top, reading, report);
+    if let (Some(StoreChoice::Redis(_)), Some(node), false) = (&store, store_node, has_secret) {
+        let message = "keys leave this process for Redis, and there is no secret to name them under";
+        let remedy = "write `key_secret_file: …` with the same file on every instance: `openssl rand -hex 32` makes one";
+        report.add(node.place, message, remedy);
+    }
     let Limiting { codes, keys, rules, fallback } = limiting(&mut top, mode, reading, report);
     let headers = answers::headers(top.get("headers"), report);
     let problem = answers::problem(top.get("problem"), report);
@@ -72,7 +83,8 @@ pub(crate) fn policy(mut root: Node, reading: Reading<'_>, report: &mut Report) 
         api: faces.api,
         admin: faces.admin,
         health: faces.health,
-        store: store.unwrap_or(StoreChoice::Memory { max_keys: None, max_bytes: None }),
+        store: store.unwrap_or_default(),
+        alerts,
         trusted,
         instances: instances.and_then(|count| u32::try_from(count).ok()).unwrap_or(1),
         mode,
@@ -141,31 +153,6 @@ fn version(top: &mut Fields<'_>, report: &mut Report) {
     }
 }
 
-fn store(node: &Node, report: &mut Report) -> Option<StoreChoice> {
-    const REDIS: &str = "leave it out in this version, or write `store: memory`";
-    if node.scalar().is_some_and(|word| word.starts_with("redis")) {
-        report.add(node.place, "the store `redis` is not yet supported", REDIS);
-        return None;
-    }
-    if node.scalar().is_some() {
-        let memory = StoreChoice::Memory { max_keys: None, max_bytes: None };
-        return node.choice("the store", &[((), "memory")], report).map(|()| memory);
-    }
-    let mut fields = Fields::open(node, "the store", report)?;
-    let memory = fields.get("memory");
-    let later = fields.is_empty();
-    fields.finish(&["redis"], report);
-    if later {
-        report.add(node.place, "the store is empty", "write `store: memory`");
-    }
-    let mut fields = Fields::open(memory?, "the memory store", report)?;
-    let keys = fields.get("max_keys").and_then(|node| node.integer_in("max_keys", 1..=1 << 32, report));
-    let bytes = fields.get("max_bytes").and_then(|node| node.size("max_bytes", report));
-    fields.finish(&["snapshot"], report);
-    let max_keys = keys.and_then(|count| usize::try_from(count).ok());
-    Some(StoreChoice::Memory { max_keys, max_bytes: bytes })
-}
-
 fn paths(node: &Node, report: &mut Report) -> Option<EncodedSlash> {
     const WORDS: [(EncodedSlash, &str); 2] = [(EncodedSlash::Refuse, "refuse"), (EncodedSlash::Keep, "keep")];
     let mut fields = Fields::open(node, "paths", report)?;
@@ -221,8 +208,12 @@ pub(crate) fn pointer(text: &str) -> String {
 
 /// Reads a time between a millisecond and a day, as timeouts and steps are.
 pub(crate) fn span_in(node: &Node, what: &str, report: &mut Report) -> Option<Span> {
+    span_within(node, what, (Span::from_millis(1), Span::from_secs(86_400)), report)
+}
+
+/// Reads a span between two others, each of them among those possible.
+fn span_within(node: &Node, what: &str, (least, most): (Span, Span), report: &mut Report) -> Option<Span> {
     let span = node.span(what, report)?;
-    let (least, most) = (Span::from_millis(1), Span::from_secs(86_400));
     if span < least || span > most {
         let nearest = span.clamp(least, most);
         report.add(

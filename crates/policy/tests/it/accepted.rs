@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tidegate_policy::{
-    Class, ClientSees, EncodedSlash, HeaderStyle, Mode, OnMissingKey, OnStoreFailure, Policy,
+    Class, ClientSees, EncodedSlash, HeaderStyle, MemoryChoice, Mode, OnMissingKey, OnStoreFailure, Policy,
     ProblemTemplate, ResetUnit, StoreChoice, TrustedProxies, parse, parse_embedded,
 };
 
@@ -31,7 +31,7 @@ fn what_a_file_does_not_say_has_a_safe_default() {
     assert_eq!((gateway.max_key_body, gateway.upstream_timeout), (65_536, Duration::from_secs(30)));
     assert_eq!(gateway.upstream.authority().map(http::uri::Authority::as_str), Some("[::1]:3000"));
     assert!(gateway.tls.is_none() && !gateway.proxy_protocol && !gateway.upstream_http2);
-    assert_eq!(policy.store, StoreChoice::Memory { max_keys: None, max_bytes: None });
+    assert_eq!(policy.store, StoreChoice::default());
     assert_eq!(
         (policy.mode, policy.instances, policy.encoded_slash),
         (Mode::Enforce, 1, EncodedSlash::Refuse)
@@ -129,7 +129,10 @@ rules:
     let times = [gateway.idle_timeout, gateway.upstream_timeout, gateway.drain_timeout];
     assert_eq!(times.map(|time| time.as_secs()), [1, 2, 3]);
     assert_eq!(policy.api.unwrap().token_file.unwrap().to_str(), Some("/etc/token"));
-    assert_eq!(policy.store, StoreChoice::Memory { max_keys: Some(1000), max_bytes: Some(64 << 20) });
+    assert_eq!(
+        policy.store,
+        StoreChoice::Memory(MemoryChoice { max_keys: Some(1000), max_bytes: Some(64 << 20), snapshot: None })
+    );
     assert!(policy.trusted.trusts("203.0.113.9".parse().unwrap()));
     assert_eq!((policy.instances, policy.encoded_slash), (3, EncodedSlash::Keep));
     assert_eq!(policy.headers, [HeaderStyle::Draft03, HeaderStyle::XRateLimit(ResetUnit::EpochMilliseconds)]);

@@ -1,0 +1,46 @@
+//! Who is told when the store is lost, and when a limit's use rises.
+
+use http::Uri;
+use tidegate_algorithms::Span;
+
+use super::span_within;
+use crate::file::{Fields, Node, Report, one_or_more};
+use crate::store::AlertsChoice;
+
+/// Where Alertmanager takes alerts.
+const PATH: &str = "/api/v2/alerts";
+/// Well below the five minutes after which Alertmanager takes an alert that is not repeated for over.
+const EVERY: Span = Span::from_secs(60);
+
+/// Reads the alerts.
+pub(super) fn read(node: &Node, report: &mut Report) -> Option<AlertsChoice> {
+    let mut fields = Fields::open(node, "alerts", report)?;
+    let webhook = fields.need("webhook", "http://127.0.0.1:9093");
+    let bounds = (Span::from_secs(1), Span::from_secs(3_600));
+    let every = fields.get("every").map(|node| span_within(node, "every", bounds, report));
+    fields.finish(&["slack", "email", "labels"], report);
+    let webhooks: Option<Vec<Uri>> = one_or_more(webhook?).iter().map(|node| url(node, report)).collect();
+    Some(AlertsChoice { webhooks: webhooks?, every: every.unwrap_or(Some(EVERY))? })
+}
+
+fn url(node: &Node, report: &mut Report) -> Option<Uri> {
+    let text = node.text("webhook", report)?;
+    let uri: Option<Uri> = text.parse().ok();
+    let known = |uri: &Uri| matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some();
+    let Some(uri) = uri.filter(known) else {
+        let message = format!("\"{text}\" is no address to send alerts to");
+        report.add(node.place, message, "write Alertmanager's: http://host:9093");
+        return None;
+    };
+    if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
+        report.add(node.place, "the address holds a password", "put Alertmanager where none is needed");
+        return None;
+    }
+    if uri.path() != "/" || uri.query().is_some() {
+        return Some(uri);
+    }
+    // Alertmanager's address alone means where it takes alerts.
+    let mut parts = uri.into_parts();
+    parts.path_and_query = Some(http::uri::PathAndQuery::from_static(PATH));
+    Uri::from_parts(parts).ok()
+}
