@@ -42,6 +42,7 @@ mod leaky_bucket;
 mod level;
 mod lockout;
 mod quota;
+mod share;
 mod sliding_counter;
 mod sliding_log;
 mod state;
