@@ -4,7 +4,6 @@ use smallvec::SmallVec;
 use tidegate_algorithms::{Answer, Retry, Span};
 use tidegate_store::Decided;
 
-use crate::limit::{Limit, OnStoreFailure};
 use crate::limiter::Registered;
 use crate::plan::Plan;
 use crate::verdict::{LimitDecision, Ruling, Verdict};
@@ -14,24 +13,17 @@ pub(crate) fn decided(plan: &Plan, limits: &[Registered], answer: Decided) -> Ve
     let decisions: SmallVec<_> = plan
         .limits(limits)
         .zip(answer.outcomes)
-        .map(|(limit, outcome)| LimitDecision {
-            limit: limit.clone(),
-            decision: outcome.decision,
-            receipt: outcome.receipt,
+        .enumerate()
+        .map(|(place, (limit, outcome))| {
+            LimitDecision::new(limit.clone(), outcome.decision, outcome.receipt, place)
         })
         .collect();
     let ruling = ruling(&decisions);
     Verdict { decisions, at: Some(answer.at), ..Verdict::without_decisions(ruling) }
 }
 
-/// Combines the limits' choices for a store that does not answer.
-pub(crate) fn store_down<'a>(limits: impl Iterator<Item = &'a Limit>) -> Verdict {
-    let mut enforced = limits.filter(|limit| !limit.is_shadow());
-    let denies = enforced.any(|limit| limit.store_failure() == OnStoreFailure::Deny);
-    Verdict::without_decisions(if denies { Ruling::StoreDown } else { Ruling::Uncounted })
-}
-
-fn ruling(decisions: &[LimitDecision]) -> Ruling {
+/// Returns what the enforced decisions among these come to.
+pub(crate) fn ruling(decisions: &[LimitDecision]) -> Ruling {
     let mut longest: Option<Retry> = None;
     let mut delay = Span::ZERO;
     for decision in decisions.iter().filter(|decision| decision.is_enforced()) {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
+use tidegate_algorithms::Span;
 use tidegate_policy as file;
 use tidegate_policy::{Identities, Matched, Policy};
 use tidegate_store::Store;
@@ -56,6 +57,10 @@ pub(crate) fn compiled(
     }
     let dates = Dates::of(&policy, &store);
     let mut inner = Inner::new(store, Arc::clone(&lasting), limits)?;
+    inner.instances = policy.instances;
+    if let file::StoreChoice::Redis(redis) = &policy.store {
+        inner.denial_cap = inner.denial_cap.and(redis.denial_memory).map(Span::as_duration);
+    }
     inner.policy = Some(Compiled {
         policy: Arc::new(policy),
         dates,
@@ -122,8 +127,8 @@ fn built<'i>(
     };
     let choice = match rule.on_store_failure {
         file::OnStoreFailure::Allow => OnStoreFailure::Allow,
-        // A local fallback needs a store that can fail; until one can be chosen, denying is the safe reading.
-        file::OnStoreFailure::Deny | file::OnStoreFailure::Local => OnStoreFailure::Deny,
+        file::OnStoreFailure::Deny => OnStoreFailure::Deny,
+        file::OnStoreFailure::Local => OnStoreFailure::Local,
     };
     let name: Arc<str> = limit.name.as_str().into();
     let variants = limit.variants().map(|(whose, terms)| {

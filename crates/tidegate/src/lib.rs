@@ -28,11 +28,13 @@
 //! store call, `combine` (pure: from decisions to a verdict). `settle` is a fourth, where failures are counted.
 
 mod alert;
+mod ask;
 #[cfg(feature = "policy")]
 mod clock;
 mod combine;
 #[cfg(feature = "policy")]
 mod compile;
+mod denial;
 mod explain;
 #[cfg(feature = "policy")]
 pub mod files;
@@ -42,6 +44,7 @@ mod limit;
 mod limiter;
 #[cfg_attr(not(feature = "policy"), allow(dead_code, reason = "rules and missing keys are a policy's"))]
 mod observe;
+mod outage;
 mod plan;
 #[cfg(feature = "policy")]
 mod policy;
@@ -64,6 +67,7 @@ pub use explain::readable;
 pub use limit::{Counts, Disclosure, Limit, OnStoreFailure, OnSuccess};
 pub use limiter::{BuildError, CheckOptions, Limiter, Snapshot, UnknownLimit};
 pub use observe::{LimitObserved, Observed, TermsObserved};
+pub use outage::{Degraded, StoreHealth};
 #[cfg(feature = "policy")]
 pub use reload::{ReloadError, Reloaded};
 #[cfg(feature = "policy")]

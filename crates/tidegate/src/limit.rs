@@ -211,4 +211,8 @@ pub enum OnStoreFailure {
     Deny,
     /// It passes, and the verdict says that nobody counted.
     Allow,
+    /// It is decided in this process alone, against this process's share of the limit ([`Quota::share_of`]).
+    ///
+    /// [`Quota::share_of`]: tidegate_algorithms::Quota::share_of
+    Local,
 }

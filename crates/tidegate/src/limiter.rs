@@ -5,17 +5,20 @@ use std::fmt;
 use std::sync::Arc;
 #[cfg(feature = "policy")]
 use std::sync::Mutex;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use smallvec::SmallVec;
 use tidegate_algorithms::{Span, Timestamp};
-use tidegate_store::{Give, LimitId, MemoryOptions, MemoryStore, Refund, Store, StoreError, Usage};
+use tidegate_store::{Give, LimitId, MemoryOptions, MemoryStore, Store, StoreError, Usage};
+use tokio::sync::watch;
 
-use crate::combine;
+use crate::denial::{self, Denials};
 use crate::limit::Limit;
 use crate::observe::{LimitTally, Observer, TermsTally};
+use crate::outage::{Outage, StoreHealth};
 use crate::plan::{Plan, Terms};
-use crate::verdict::{Receipt, Ruling, Verdict};
+use crate::verdict::{Receipt, Verdict};
 
 /// A rate limiter: limits, and the store that counts for them.
 ///
@@ -41,12 +44,18 @@ pub(crate) struct Inner {
     #[cfg(feature = "policy")]
     pub(crate) policy: Option<crate::compile::Compiled>,
     pub(crate) lasting: Arc<Lasting>,
+    /// How many instances share the work, for limits that go on in each by itself.
+    pub(crate) instances: u32,
+    /// How long a refusal is remembered at most, if it is.
+    pub(crate) denial_cap: Option<Duration>,
 }
 
 /// What outlives a reload.
 #[derive(Debug, Default)]
 pub(crate) struct Lasting {
     pub(crate) observer: Observer,
+    pub(crate) outage: Outage,
+    pub(crate) denials: Denials,
     /// The store, when it is this limiter's own.
     pub(crate) own_store: Option<OwnStore>,
     /// Held while the limits are replaced, so that two who do it at once follow each other.
@@ -82,7 +91,6 @@ pub(crate) struct Registered {
     pub(crate) terms: SmallVec<[Arc<TermsTally>; 1]>,
     pub(crate) alert_at: Option<u8>,
     /// The name by which the store keeps its counts.
-    #[cfg(feature = "policy")]
     pub(crate) storage_name: String,
 }
 
@@ -109,7 +117,6 @@ impl Built {
             tally,
             terms,
             alert_at: self.alert_at,
-            #[cfg(feature = "policy")]
             storage_name: self.storage_name,
         })
     }
@@ -261,20 +268,26 @@ impl Limiter {
     /// # Errors
     /// When the store does not answer.
     pub async fn refund_at(&self, receipt: Receipt, at: Option<Timestamp>) -> Result<(), StoreError> {
-        let refunds: SmallVec<[Refund<'_>; 4]> = receipt
-            .charges
-            .iter()
-            .map(|charge| Refund { receipt: charge.receipt, quota: charge.limit.quota(), give: Give::Charge })
-            .collect();
-        self.in_force.load_full().store.refund(&refunds, at).await
+        let given = receipt.charges.iter().map(|charge| (charge, Give::Charge));
+        self.in_force.load_full().give_back(given, at).await
     }
 
-    /// Asks whether the store answers.
+    /// Returns whether the store answers, as far as has been seen.
+    pub fn store_health(&self) -> StoreHealth {
+        self.store_changes().borrow().clone()
+    }
+
+    /// Returns what tells when the store is lost and when it answers again.
+    pub fn store_changes(&self) -> watch::Receiver<StoreHealth> {
+        self.in_force.load().lasting.outage.breaker.health()
+    }
+
+    /// Asks whether the store answers. An answer ends an outage; that there is none counts towards one.
     ///
     /// # Errors
     /// When it does not.
     pub async fn ping(&self) -> Result<(), StoreError> {
-        self.in_force.load_full().store.ping().await
+        self.in_force.load_full().ping().await
     }
 }
 
@@ -348,6 +361,7 @@ impl Inner {
             }
             registered.push(limit);
         }
+        let denial_cap = store.refusals_may_be_remembered().then_some(denial::CAP);
         Ok(Self {
             store,
             limits: registered,
@@ -355,6 +369,8 @@ impl Inner {
             #[cfg(feature = "policy")]
             policy: None,
             lasting,
+            instances: 1,
+            denial_cap,
         })
     }
 
@@ -375,26 +391,6 @@ impl Inner {
             self.lasting.observer.request(&verdict.ruling);
         }
         verdict
-    }
-
-    async fn ask(&self, plan: &Plan, options: CheckOptions) -> Verdict {
-        if plan.is_empty() {
-            return Verdict::without_decisions(Ruling::Allow { delay: Span::ZERO });
-        }
-        let checks = plan.checks(&self.limits, options.max_delay);
-        let answer = if options.peek {
-            self.store.peek(&checks, options.at).await
-        } else {
-            self.store.decide(&checks, options.at).await
-        };
-        match answer {
-            Ok(answer) => combine::decided(plan, &self.limits, answer),
-            Err(error) => {
-                self.lasting.observer.store_error();
-                tracing::warn!(%error, "the store does not answer");
-                combine::store_down(plan.limits(&self.limits))
-            }
-        }
     }
 
     fn describe(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {

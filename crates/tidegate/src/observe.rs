@@ -9,11 +9,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tidegate_algorithms::Answer;
-use tidegate_store::Measures;
+use tidegate_store::{Durations, DurationsSeen, Measures};
 
 use crate::alert::{Alerts, Listener};
 use crate::limit::Limit;
 use crate::limiter::{Inner, Limiter, Registered};
+use crate::outage::Without;
 use crate::plan::Plan;
 use crate::verdict::{LimitDecision, Ruling, Verdict};
 use crate::waits::{Waits, WaitsSeen};
@@ -25,6 +26,14 @@ pub struct Observed {
     pub requests: Vec<(&'static str, u64)>,
     /// Checks that the store did not answer.
     pub store_errors: u64,
+    /// Requests that were decided without the store, by their limits' choice: `deny`, `allow`, `local`.
+    pub without_store: Vec<(&'static str, u64)>,
+    /// How often the store was lost.
+    pub outages: u64,
+    /// How long decisions of a store outside this process took, those that brought none among them.
+    pub decisions: DurationsSeen,
+    /// Checks that were refused from the memory of refusals, without asking the store.
+    pub remembered: u64,
     /// How long requests were to be held for leaky buckets, those that were.
     pub waits: WaitsSeen,
     /// The limits, sorted by name.
@@ -118,6 +127,10 @@ const RULINGS: [&str; 6] = ["allowed", "refused", "bad_request", "denied", "stor
 pub(crate) struct Observer {
     rulings: [AtomicU64; RULINGS.len()],
     store_errors: AtomicU64,
+    /// Requests that were decided without the store.
+    pub(crate) without: Without,
+    /// How long decisions of a shared store took.
+    pub(crate) durations: Durations,
     causes: [AtomicU64; Cause::ALL.len()],
     limits: Mutex<HashMap<Arc<str>, Arc<LimitTally>>>,
     rules: Mutex<HashMap<Arc<str>, Arc<RuleTally>>>,
@@ -201,7 +214,10 @@ impl Observer {
 
     /// Counts the decisions of a verdict, and raises the alerts they give rise to.
     pub(crate) fn decisions(&self, plan: &Plan, inner: &Inner, verdict: &Verdict) {
-        for ((asked, key), decided) in plan.asked().zip(&verdict.decisions) {
+        let mut decisions = verdict.decisions.iter().peekable();
+        for (place, (asked, key)) in plan.asked().enumerate() {
+            // Of a request that was decided without asking everybody, not every check has a decision.
+            let Some(decided) = decisions.next_if(|decided| decided.place == place) else { continue };
             let Some(registered) = inner.limits.get(asked.limit) else { continue };
             if let Some(terms) = registered.terms.get(asked.variant) {
                 terms.count(decided);
@@ -309,6 +325,10 @@ impl Limiter {
         Observed {
             requests: RULINGS.into_iter().zip(observer.rulings.iter().map(read)).collect(),
             store_errors: read(&observer.store_errors),
+            without_store: observer.without.read(),
+            outages: inner.lasting.outage.breaker.openings(),
+            decisions: observer.durations.seen(),
+            remembered: inner.lasting.denials.hits(),
             waits: observer.waits.seen(),
             limits,
             rules,

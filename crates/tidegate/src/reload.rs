@@ -83,6 +83,7 @@ impl Limiter {
         })?;
         let (reloaded, ids) = (Reloaded::between(&before.limits, &after.limits), after.ids());
         self.in_force.store(Arc::new(after));
+        lasting.denials.clear();
         before.store.retain(&ids);
         self.forget();
         Ok(reloaded)

@@ -137,7 +137,7 @@ impl Snapshot {
         let index = self.inner.by_name.get(limit).copied();
         let registered = index.and_then(|index| self.inner.limits.get(index)).ok_or_else(unknown)?;
         let key = read(said, ready)?;
-        self.inner.store.reset(registered.id, &key).await.map_err(ResetError::Store)?;
+        self.inner.forget_key(registered, &key).await.map_err(ResetError::Store)?;
         add(&registered.tally.resets);
         let has_name = !said.key.is_global();
         let identity = has_name.then(|| self.inner.identity(registered, &key)).flatten();

@@ -5,9 +5,10 @@
 //! charge where it is.
 
 use smallvec::SmallVec;
-use tidegate_algorithms::{Span, Timestamp};
-use tidegate_store::{ChargeReceipt, Give, Refund, StoreError};
+use tidegate_algorithms::{Quota, Span, Timestamp};
+use tidegate_store::{ChargeReceipt, Give, StoreError};
 
+use crate::denial::Name;
 use crate::limit::{Counts, Limit, OnSuccess};
 use crate::limiter::Limiter;
 use crate::verdict::{Receipt, Verdict};
@@ -18,6 +19,10 @@ pub(crate) struct Charge {
     pub(crate) place: usize,
     pub(crate) limit: Limit,
     pub(crate) receipt: ChargeReceipt,
+    /// This process's share of the limit, when the charge was made here and not in the shared store.
+    pub(crate) share: Option<Quota>,
+    /// By what name a refusal of the key is remembered, if refusals are.
+    pub(crate) name: Option<Name>,
 }
 
 /// The charges of limits that count failures, of a request whose outcome is still to come.
@@ -92,16 +97,14 @@ impl Settlement {
         self.given.is_empty()
     }
 
-    fn refunds(&self) -> SmallVec<[Refund<'_>; 2]> {
-        let refunds = self.given.iter().map(|(charge, on_success)| Refund {
-            receipt: charge.receipt,
-            quota: charge.limit.quota(),
-            give: match on_success {
+    fn charges(&self) -> impl Iterator<Item = (&Charge, Give)> {
+        self.given.iter().map(|(charge, on_success)| {
+            let give = match on_success {
                 OnSuccess::Refund => Give::Charge,
                 OnSuccess::Reset => Give::All,
-            },
-        });
-        refunds.collect()
+            };
+            (charge, give)
+        })
     }
 }
 
@@ -148,7 +151,7 @@ impl Limiter {
     ) -> Result<Settled, StoreError> {
         if !settlement.is_empty() {
             let in_force = self.snapshot().inner;
-            in_force.store.refund(&settlement.refunds(), at).await?;
+            in_force.give_back(settlement.charges(), at).await?;
         }
         Ok(Settled(settlement))
     }

@@ -7,7 +7,9 @@ use smallvec::SmallVec;
 use tidegate_algorithms::{Decision, Quota, Retry, Span, Timestamp};
 use tidegate_store::ChargeReceipt;
 
+use crate::denial::Name;
 use crate::limit::Limit;
+use crate::outage::Degraded;
 use crate::settle::Charge;
 
 /// The answer for a request.
@@ -20,6 +22,7 @@ pub struct Verdict {
     pub(crate) decisions: SmallVec<[LimitDecision; 4]>,
     pub(crate) at: Option<Timestamp>,
     pub(crate) skipped: SmallVec<[Limit; 2]>,
+    pub(crate) degraded: Option<Degraded>,
 }
 
 /// What becomes of a request.
@@ -86,15 +89,32 @@ pub struct LimitDecision {
     /// Its answer.
     pub decision: Decision,
     pub(crate) receipt: Option<ChargeReceipt>,
+    /// Which of the plan's checks it is about.
+    pub(crate) place: usize,
+    /// This process's share of the limit, when it was decided here.
+    pub(crate) share: Option<Quota>,
+    /// By what name a refusal of it is remembered, if refusals are.
+    pub(crate) name: Option<Name>,
 }
 
 impl Clone for LimitDecision {
     fn clone(&self) -> Self {
-        Self { limit: self.limit.clone(), decision: self.decision, receipt: None }
+        let Self { limit, decision, place, share, name, .. } = self;
+        let (limit, decision, place) = (limit.clone(), *decision, *place);
+        Self { limit, decision, receipt: None, place, share: *share, name: *name }
     }
 }
 
 impl LimitDecision {
+    pub(crate) fn new(
+        limit: Limit,
+        decision: Decision,
+        receipt: Option<ChargeReceipt>,
+        place: usize,
+    ) -> Self {
+        Self { limit, decision, receipt, place, share: None, name: None }
+    }
+
     /// Returns whether this decision counts towards the ruling.
     pub fn is_enforced(&self) -> bool {
         !self.limit.is_shadow()
@@ -103,7 +123,7 @@ impl LimitDecision {
 
 impl Verdict {
     pub(crate) fn without_decisions(ruling: Ruling) -> Self {
-        Self { ruling, decisions: SmallVec::new(), at: None, skipped: SmallVec::new() }
+        Self { ruling, decisions: SmallVec::new(), at: None, skipped: SmallVec::new(), degraded: None }
     }
 
     /// Returns what becomes of the request.
@@ -114,6 +134,11 @@ impl Verdict {
     /// Returns whether the request may pass.
     pub fn is_allowed(&self) -> bool {
         matches!(self.ruling, Ruling::Allow { .. } | Ruling::Uncounted)
+    }
+
+    /// Returns how the request was decided when its store did not decide it, else `None`.
+    pub fn degraded(&self) -> Option<Degraded> {
+        self.degraded
     }
 
     /// Returns how long an allowed request must be held before it starts.
@@ -196,7 +221,7 @@ impl Receipt {
     /// Returns the instant from which neither a refund nor a settlement gives anything back, by the store's clock.
     pub fn refundable_until(&self) -> Timestamp {
         let until = self.charges.iter().map(|charge| {
-            let quota = charge.limit.quota();
+            let quota = charge.quota();
             let lock = if let Quota::Lockout(quota) = quota { quota.lock() } else { Span::ZERO };
             // A sliding counter weighs a count for one window more, and a refund may put the end of a window that opened
             // with it off by one.
@@ -219,7 +244,8 @@ impl Verdict {
         let charges =
             decisions.filter(|(_, decision)| wanted(&decision.limit)).filter_map(|(place, decision)| {
                 let receipt = decision.receipt.take()?;
-                Some(Charge { place, limit: decision.limit.clone(), receipt })
+                let (share, name) = (decision.share, decision.name);
+                Some(Charge { place, limit: decision.limit.clone(), receipt, share, name })
             });
         charges.collect()
     }

@@ -1,0 +1,243 @@
+//! A breaker: after a few failures in a row nobody waits for the store any more, but for one request at a time that finds
+//! out whether it is back.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant, SystemTime};
+
+use tidegate_store::StoreError;
+use tokio::sync::watch;
+
+use super::{Degraded, StoreHealth};
+use crate::observe::lock;
+
+/// So many failures in a row are an outage. One is a packet that was lost.
+const FAILURES: u32 = 5;
+/// The pauses between two probes.
+const SHORTEST: Duration = Duration::from_millis(50);
+const LONGEST: Duration = Duration::from_secs(1);
+
+/// Whether the store may be asked.
+#[derive(Debug)]
+pub(crate) struct Breaker {
+    is_open: AtomicBool,
+    failures: AtomicU32,
+    openings: AtomicU64,
+    open: Mutex<Option<Open>>,
+    health: watch::Sender<StoreHealth>,
+}
+
+#[derive(Debug)]
+struct Open {
+    began: Instant,
+    pause: Duration,
+    next_probe: Instant,
+    is_probing: bool,
+    error: Arc<str>,
+    without: u64,
+}
+
+/// What a request may do.
+#[derive(Debug)]
+pub(crate) enum Pass<'b> {
+    /// Ask the store.
+    Ask,
+    /// Ask it, and be the one that finds out whether it is back.
+    Probe(#[expect(dead_code, reason = "held until the answer is there, and dropped")] Probe<'b>),
+    /// Do without, and why.
+    Without(Arc<str>),
+}
+
+/// The right to probe, given back when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Probe<'b>(&'b Breaker);
+
+impl Drop for Probe<'_> {
+    fn drop(&mut self) {
+        if let Some(open) = &mut *self.0.open() {
+            open.is_probing = false;
+        }
+    }
+}
+
+impl Default for Breaker {
+    fn default() -> Self {
+        Self {
+            is_open: AtomicBool::new(false),
+            failures: AtomicU32::new(0),
+            openings: AtomicU64::new(0),
+            open: Mutex::new(None),
+            health: watch::Sender::new(StoreHealth::Up),
+        }
+    }
+}
+
+impl Breaker {
+    /// Returns what a request that comes now may do.
+    pub(crate) fn pass(&self, now: Instant) -> Pass<'_> {
+        if !self.is_open.load(Ordering::Acquire) {
+            return Pass::Ask;
+        }
+        let mut guard = self.open();
+        let Some(open) = &mut *guard else { return Pass::Ask };
+        if open.is_probing || now < open.next_probe {
+            open.without = open.without.saturating_add(1);
+            return Pass::Without(Arc::clone(&open.error));
+        }
+        open.is_probing = true;
+        open.pause = open.pause.saturating_mul(2).min(LONGEST);
+        open.next_probe = now + open.pause;
+        drop(guard);
+        Pass::Probe(Probe(self))
+    }
+
+    /// Notes an answer of the store, of whatever kind.
+    pub(crate) fn answered(&self, now: Instant) {
+        if self.failures.load(Ordering::Relaxed) != 0 {
+            self.failures.store(0, Ordering::Relaxed);
+        }
+        if !self.is_open.load(Ordering::Acquire) {
+            return;
+        }
+        let mut guard = self.open();
+        let Some(open) = guard.take() else { return };
+        self.is_open.store(false, Ordering::Release);
+        self.health.send_replace(StoreHealth::Up);
+        drop(guard);
+        tracing::error!(
+            seconds = now.saturating_duration_since(open.began).as_secs_f64(),
+            decided_without = open.without,
+            "the store answers again: limits are shared as before"
+        );
+    }
+
+    /// Notes that the store did not answer. An answer that is about one key alone is none of this: it is one.
+    pub(crate) fn failed(&self, error: &StoreError, now: Instant) {
+        if !error.is_timeout() && !error.is_unavailable() {
+            return self.answered(now);
+        }
+        let failures = self.failures.fetch_add(1, Ordering::Relaxed).saturating_add(1);
+        let mut guard = self.open();
+        let words: Arc<str> = error.to_string().into();
+        if let Some(open) = &mut *guard {
+            open.without = open.without.saturating_add(1);
+            open.error = Arc::clone(&words);
+            self.health.send_if_modified(|health| {
+                let StoreHealth::Down { error, .. } = health else { return false };
+                // Who watches is told of an outage once; its words may be read at any time.
+                *error = words;
+                false
+            });
+            return;
+        }
+        if failures < FAILURES {
+            return;
+        }
+        *guard = Some(Open {
+            began: now,
+            pause: SHORTEST,
+            next_probe: now + SHORTEST,
+            is_probing: false,
+            error: Arc::clone(&words),
+            without: u64::from(failures),
+        });
+        self.openings.fetch_add(1, Ordering::Relaxed);
+        self.is_open.store(true, Ordering::Release);
+        self.health.send_replace(StoreHealth::Down { since: SystemTime::now(), error: words });
+        drop(guard);
+        tracing::error!(
+            %error,
+            "the store is lost: until it answers again, requests are decided by their rules' on_store_failure"
+        );
+    }
+
+    /// Returns whether the store answers, and is told of changes.
+    pub(crate) fn health(&self) -> watch::Receiver<StoreHealth> {
+        self.health.subscribe()
+    }
+
+    /// Returns how often the store was lost.
+    pub(crate) fn openings(&self) -> u64 {
+        self.openings.load(Ordering::Relaxed)
+    }
+
+    fn open(&self) -> MutexGuard<'_, Option<Open>> {
+        lock(&self.open)
+    }
+}
+
+/// How many requests were decided without the store, by how.
+#[derive(Debug, Default)]
+pub(crate) struct Without([AtomicU64; Degraded::ALL.len()]);
+
+impl Without {
+    pub(crate) fn count(&self, how: Degraded) {
+        let at = Degraded::ALL.iter().position(|known| *known == how);
+        at.and_then(|at| self.0.get(at)).map(|count| count.fetch_add(1, Ordering::Relaxed));
+    }
+
+    pub(crate) fn read(&self) -> Vec<(&'static str, u64)> {
+        let counts = self.0.iter().map(|count| count.load(Ordering::Relaxed));
+        Degraded::ALL.into_iter().map(Degraded::mode).zip(counts).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dead() -> StoreError {
+        StoreError::unavailable("nobody listens")
+    }
+
+    fn opened(now: Instant) -> Breaker {
+        let breaker = Breaker::default();
+        (0..FAILURES).for_each(|_| breaker.failed(&dead(), now));
+        breaker
+    }
+
+    /// A store that is asked by everybody while it hangs costs everybody a deadline.
+    #[test]
+    fn it_opens_after_failures_in_a_row_and_lets_one_at_a_time_probe() {
+        let start = Instant::now();
+        let breaker = Breaker::default();
+        for _ in 1..FAILURES {
+            breaker.failed(&dead(), start);
+        }
+        breaker.answered(start);
+        (1..FAILURES).for_each(|_| breaker.failed(&dead(), start));
+        assert!(matches!(breaker.pass(start), Pass::Ask), "an answer in between begins the count anew");
+        breaker.failed(&dead(), start);
+        assert!(matches!(breaker.pass(start), Pass::Without(_)));
+        assert!(breaker.health().borrow().is_down());
+        let later = start + SHORTEST;
+        let probe = breaker.pass(later);
+        assert!(matches!(probe, Pass::Probe(_)));
+        assert!(matches!(breaker.pass(later + LONGEST), Pass::Without(_)), "one probes at a time");
+        breaker.failed(&dead(), later);
+        drop(probe);
+        assert!(matches!(breaker.pass(later + SHORTEST), Pass::Without(_)), "pauses grow");
+        assert!(matches!(breaker.pass(later + SHORTEST * 2), Pass::Probe(_)));
+        breaker.answered(later + LONGEST);
+        assert!(matches!(breaker.pass(later + LONGEST), Pass::Ask));
+        assert_eq!((breaker.openings(), breaker.health().borrow().is_down()), (1, false));
+    }
+
+    /// A client that leaves while its request probes must not leave the store unasked for ever.
+    #[test]
+    fn a_probe_that_is_given_up_frees_the_next() {
+        let start = Instant::now();
+        let breaker = opened(start);
+        drop(breaker.pass(start + SHORTEST));
+        assert!(matches!(breaker.pass(start + SHORTEST + LONGEST), Pass::Probe(_)));
+    }
+
+    /// A value under one key that nobody can read says nothing about the store.
+    #[test]
+    fn an_answer_about_one_key_is_an_answer() {
+        let start = Instant::now();
+        let breaker = Breaker::default();
+        (0..100).for_each(|_| breaker.failed(&StoreError::rejected("no value of ours"), start));
+        assert!(matches!(breaker.pass(start), Pass::Ask));
+    }
+}
