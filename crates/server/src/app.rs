@@ -22,6 +22,7 @@ use crate::net::{DrainReport, Networks, ServeOptions, serve};
 use crate::proxy::UpstreamError;
 use crate::reload::{InForce, Load, Reloader, Shared, Status};
 use crate::snapshot::Keeper;
+use crate::store::{self, SharedStoreError};
 use crate::watch::Watched;
 use crate::watchman::Watchman;
 use crate::{admin, api, health};
@@ -95,6 +96,9 @@ pub enum StartError {
     /// The policy does not make a limiter.
     #[error("{0}")]
     Limiter(#[source] tidegate::BuildError),
+    /// The store that the policy names cannot be made.
+    #[error("store: {0}")]
+    Store(#[source] SharedStoreError),
     /// A webhook can never be told anything.
     #[error("alerts: {0}")]
     Alerts(#[source] WebhookError),
@@ -164,7 +168,8 @@ impl App {
         let Loaded { policy, sources } = loaded;
         // Before certificates and tokens are read: what changes in between is seen by the first look.
         let watched = load.as_ref().map(|_| Watched::of(&policy, &sources)).unwrap_or_default();
-        let alerts = given.alerts.map(Alerts::new).transpose().map_err(StartError::Alerts)?;
+        let alerts = given.alerts.or_else(|| alert_options(&policy));
+        let alerts = alerts.map(Alerts::new).transpose().map_err(StartError::Alerts)?;
         let (limiter, snapshot) = limiter(&policy, given.store)?;
         let in_force = in_force(limiter, &policy)?;
         let mut gateway = None;
@@ -281,9 +286,21 @@ impl App {
     }
 }
 
+/// Returns whom the policy wants told, and how.
+fn alert_options(policy: &Policy) -> Option<AlertOptions> {
+    let alerts = policy.alerts.as_ref()?;
+    let instance = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    Some(AlertOptions {
+        webhooks: alerts.webhooks.clone(),
+        every: alerts.every.as_duration(),
+        labels: vec![("instance".to_owned(), instance)],
+    })
+}
+
 /// Builds the limiter on the store that it is given, or that the policy names, with what keeps that store in a file.
 fn limiter(policy: &Policy, store: Option<Arc<dyn Store>>) -> Result<(Limiter, Option<Keeper>), StartError> {
-    if let Some(store) = store {
+    let shared = if store.is_none() { store::shared(policy).map_err(StartError::Store)? } else { None };
+    if let Some(store) = store.or(shared) {
         let limiter = Limiter::from_policy_with(policy.clone(), store).map_err(StartError::Limiter)?;
         return Ok((limiter, None));
     }

@@ -22,5 +22,6 @@ mod problem;
 pub mod proxy;
 pub mod reload;
 pub mod snapshot;
+pub mod store;
 mod watch;
 pub mod watchman;

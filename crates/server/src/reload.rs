@@ -87,7 +87,7 @@ impl InForce {
     pub(crate) fn replace(&self, policy: Policy) -> Result<Changes, ReloadError> {
         let before = self.limiter.policy();
         let mut restart = before.as_ref().map(|before| needs_restart(before, &policy)).unwrap_or_default();
-        if !self.limiter.has_store_of(&policy) {
+        if !self.limiter.has_store_of(&policy) && !restart.contains(&"store") {
             restart.insert(0, "store");
         }
         if !restart.is_empty() {
@@ -135,6 +135,8 @@ fn needs_restart(before: &Policy, after: &Policy) -> Vec<&'static str> {
             changed.push(field);
         }
     };
+    note("store", before.store != after.store);
+    note("alerts", before.alerts != after.alerts);
     note("gateway", before.gateway.is_some() != after.gateway.is_some());
     if let (Some(before), Some(after)) = (&before.gateway, &after.gateway) {
         note("gateway.listen", before.listen != after.listen);

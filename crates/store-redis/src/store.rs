@@ -155,8 +155,8 @@ impl RedisStore {
         let live = live.map_err(|_| Failure::timeout(false))??;
         self.0.counters.called(Called::Ping);
         let (mut connection, ping) = (live.connection.clone(), redis::cmd("PING"));
-        let pong = tokio::time::timeout_at(deadline, connection.send_packed_command(&ping)).await;
-        match pong {
+        let answer = tokio::time::timeout_at(deadline, connection.send_packed_command(&ping)).await;
+        match answer {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(error)) => {
                 let failure = Failure::of(&error);

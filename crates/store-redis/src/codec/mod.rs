@@ -9,4 +9,6 @@ pub(crate) mod state;
 mod value;
 
 pub(crate) use quota::quota_code;
-pub(crate) use value::{decode, encode};
+pub(crate) use value::decode;
+#[cfg(any(test, feature = "testing"))]
+pub(crate) use value::encode;

@@ -96,15 +96,15 @@ impl<'o> Call<'o> {
         if flags.len() != self.ops.len() || found.len() != self.keys.len() {
             return Err(unreadable());
         }
-        let mut replay = Replay { now, digests: &self.digests, found };
+        let mut world = Replay { now, digests: &self.digests, found };
         let mut read = Read { answers: Vec::new(), disagreements: 0, foreign_values: 0, after: Vec::new() };
         for (op, flag) in self.ops.iter().zip(flags) {
-            let (answer, agrees) = replay.answer(op, *flag);
+            let (answer, agrees) = world.answer(op, *flag);
             read.disagreements += u64::from(!agrees);
             read.foreign_values += u64::from(*flag == b'x');
             read.answers.push(answer);
         }
-        read.after = replay.found;
+        read.after = world.found;
         Ok(read)
     }
 

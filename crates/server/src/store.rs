@@ -1,0 +1,87 @@
+//! The store a policy names, when it is not in this process.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tidegate::Store;
+use tidegate_policy::{Identities, Policy, RedisChoice, RedisServers, RedisTls, StoreChoice};
+use tidegate_store_redis::{OptionsError, RedisOptions, RedisStore, Secret, Servers, Tls};
+
+/// Why the store a policy names cannot be made; whether it answers is another matter.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SharedStoreError {
+    /// A file with a certificate or a key cannot be read.
+    #[error("{field}: {path}: {source}; give the process the right to read it")]
+    File {
+        /// The policy's field.
+        field: &'static str,
+        /// The path.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// There is no secret to name keys under.
+    #[error(
+        "key_secret_file is missing: keys leave this process for Redis only under a secret that all instances share"
+    )]
+    NoSecret,
+    /// Something the policy says cannot be right.
+    #[error(transparent)]
+    Options(#[from] OptionsError),
+}
+
+/// Begins to keep a connection to the store that a policy names, inside a runtime; `None` when that is in this process.
+///
+/// # Errors
+/// When a file cannot be read or an option cannot be right. A server that is not there is no error.
+pub fn connect(policy: &Policy) -> Result<Option<RedisStore>, SharedStoreError> {
+    let StoreChoice::Redis(redis) = &policy.store else { return Ok(None) };
+    let options = options(redis, policy.identities.as_ref())?;
+    Ok(Some(RedisStore::connect(options)?))
+}
+
+/// As [`connect`], for a limiter.
+pub(crate) fn shared(policy: &Policy) -> Result<Option<Arc<dyn Store>>, SharedStoreError> {
+    Ok(connect(policy)?.map(|store| Arc::new(store) as Arc<dyn Store>))
+}
+
+fn options(redis: &RedisChoice, identities: Option<&Identities>) -> Result<RedisOptions, SharedStoreError> {
+    let secret = identities.ok_or(SharedStoreError::NoSecret)?.store_secret();
+    let password = |password: &tidegate_policy::RedisPassword| Secret::new(password.reveal());
+    let servers = match redis.servers.clone() {
+        RedisServers::Standalone { host, port } => Servers::Standalone { host, port },
+        RedisServers::Sentinel { sentinels, name, username, password: secret } => {
+            Servers::Sentinel { sentinels, name, username, password: secret.as_ref().map(password) }
+        }
+        RedisServers::Cluster { seeds } => Servers::Cluster { seeds },
+    };
+    let mut options = RedisOptions::new(servers, Secret::new(secret));
+    options.prefix.clone_from(&redis.prefix);
+    options.timeout = redis.timeout.as_duration();
+    options.queue = redis.queue;
+    options.username.clone_from(&redis.username);
+    options.password = redis.password.as_ref().map(password);
+    options.database = redis.database.into();
+    options.tls = redis.tls.as_ref().map(tls).transpose()?;
+    Ok(options)
+}
+
+fn tls(files: &RedisTls) -> Result<Tls, SharedStoreError> {
+    let read = |field, path: &Path| {
+        std::fs::read(path).map_err(|source| SharedStoreError::File {
+            field,
+            path: path.display().to_string(),
+            source,
+        })
+    };
+    let authorities = files.ca_file.as_deref().map(|path| read("store.redis.ca_file", path)).transpose()?;
+    let identity = match (&files.certificate_file, &files.key_file) {
+        (Some(certificate), Some(key)) => {
+            let certificate = read("store.redis.certificate_file", certificate)?;
+            Some((certificate, Secret::new(read("store.redis.key_file", key)?)))
+        }
+        _ => None,
+    };
+    Ok(Tls { authorities, identity })
+}
