@@ -7,6 +7,7 @@
 //! A question travels like this: [`RedisStore`] names its keys (`digest`), a `lane` gathers it with others that wait and
 //! sends them as one call of the `script` over a `link` that is kept by a task of its own, and the reply is replayed.
 
+mod cluster;
 mod codec;
 mod digest;
 mod error;

@@ -7,6 +7,7 @@ use tidegate_algorithms::{State, Timestamp};
 use tidegate_store::{Check, Decided, LimitId, Measures, Refund, Reply, Store, StoreError};
 use tokio::time::Instant;
 
+use crate::cluster::Cluster;
 use crate::digest::Namer;
 use crate::error::Failure;
 use crate::lane::{Lane, LaneOptions, Together};
@@ -37,6 +38,7 @@ struct Inner {
 /// The way to whoever answers.
 enum Way {
     One(Lane),
+    Many(Cluster),
 }
 
 impl RedisStore {
@@ -92,7 +94,10 @@ impl RedisStore {
             Servers::Sentinel { sentinels, name, username, password } => {
                 one(Target::Primary { sentinels, name, username, password })
             }
-            Servers::Cluster { .. } => return Err(OptionsError::new("servers", "a cluster", "wait")),
+            Servers::Cluster { seeds } => {
+                let target = Target::Server { host: String::new(), port: 0 };
+                Way::Many(Cluster::open(seeds, dialer(target), lanes(true), Arc::clone(&counters)))
+            }
         };
         Ok(Self(Arc::new(Inner { options, namer, limits: RwLock::default(), way, counters })))
     }
@@ -103,8 +108,10 @@ impl RedisStore {
 
     async fn ask(&self, op: Op, at: Option<Timestamp>) -> Result<Answer, StoreError> {
         let deadline = self.deadline();
+        let together = Together { at, slot: 0, asking: false };
         let answer = match &self.0.way {
-            Way::One(lane) => lane.ask(op, Together { at, slot: 0, asking: false }, deadline).await,
+            Way::One(lane) => lane.ask(op, together, deadline).await,
+            Way::Many(cluster) => cluster.ask(op, together, deadline).await,
         };
         answer.map_err(|failure| failure.error)
     }
@@ -149,24 +156,31 @@ impl RedisStore {
     }
 
     async fn pinged(&self) -> Result<(), Failure> {
-        let Way::One(lane) = &self.0.way;
         let deadline = self.deadline();
-        let live = tokio::time::timeout_at(deadline, lane.link().live()).await;
-        let live = live.map_err(|_| Failure::timeout(false))??;
-        self.0.counters.called(Called::Ping);
-        let (mut connection, ping) = (live.connection.clone(), redis::cmd("PING"));
-        let answer = tokio::time::timeout_at(deadline, connection.send_packed_command(&ping)).await;
-        match answer {
-            Ok(Ok(_)) => Ok(()),
-            Ok(Err(error)) => {
-                let failure = Failure::of(&error);
-                if failure.kind.ends_connection() {
-                    lane.link().lost(&live);
-                }
-                Err(Failure { error: failure.error.not_counted(), ..failure })
-            }
-            Err(_) => Err(Failure::timeout(false)),
+        match &self.0.way {
+            Way::One(lane) => ping(lane, &self.0.counters, deadline).await,
+            Way::Many(cluster) => cluster.ping(deadline).await,
         }
+    }
+}
+
+/// Asks one server whether it answers.
+pub(crate) async fn ping(lane: &Lane, counters: &Counters, deadline: Instant) -> Result<(), Failure> {
+    let live = tokio::time::timeout_at(deadline, lane.link().live()).await;
+    let live = live.map_err(|_| Failure::timeout(false))??;
+    counters.called(Called::Ping);
+    let mut connection = live.connection.clone();
+    let question = redis::cmd("PING");
+    match tokio::time::timeout_at(deadline, connection.send_packed_command(&question)).await {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(error)) => {
+            let failure = Failure::of(&error);
+            if failure.kind.ends_connection() {
+                lane.link().lost(&live);
+            }
+            Err(Failure { error: failure.error.not_counted(), ..failure })
+        }
+        Err(_) => Err(Failure::timeout(false)),
     }
 }
 

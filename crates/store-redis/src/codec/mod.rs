@@ -10,5 +10,5 @@ mod value;
 
 pub(crate) use quota::quota_code;
 pub(crate) use value::decode;
-#[cfg(any(test, feature = "testing"))]
+#[cfg(feature = "testing")]
 pub(crate) use value::encode;
