@@ -1,3 +1,7 @@
 //! The Redis store against real servers.
 
-mod script;
+mod cluster;
+mod conforms;
+mod failures;
+mod sentinel;
+mod tools;
