@@ -171,7 +171,8 @@ pub(crate) async fn ping(lane: &Lane, counters: &Counters, deadline: Instant) ->
     counters.called(Called::Ping);
     let mut connection = live.connection.clone();
     let question = redis::cmd("PING");
-    match tokio::time::timeout_at(deadline, connection.send_packed_command(&question)).await {
+    let answer = tokio::time::timeout_at(deadline, connection.send_packed_command(&question)).await;
+    match answer.map(|answer| answer.and_then(redis::Value::extract_error)) {
         Ok(Ok(_)) => Ok(()),
         Ok(Err(error)) => {
             let failure = Failure::of(&error);

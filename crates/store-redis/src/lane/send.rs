@@ -18,6 +18,9 @@ use crate::script::Call;
 const DEADLINES_TO_HANG: u32 = 3;
 const LEAST_TO_HANG: Duration = Duration::from_millis(250);
 
+/// Somebody may flush scripts again and again.
+const MOST_LOADS: usize = 8;
+
 /// What sends calls.
 #[derive(Debug)]
 pub(super) struct Sender {
@@ -91,20 +94,20 @@ impl Sender {
 
     async fn reply(&self, call: &Call<'_>, together: Together, live: &Live) -> Result<Value, Failure> {
         let evalsha = call.evalsha(self.options.script.sha1());
-        let failure = match self.sent(&evalsha, together.asking, live).await {
-            Ok(reply) => return Ok(reply),
-            Err(failure) => failure,
-        };
-        if failure.kind != Kind::NoScript {
-            return Err(failure);
-        }
-        // Nothing ran. Whoever has no time left is not waiting for the second attempt either.
-        self.counters.happened(Event::ScriptLoaded, 1);
         let mut load = redis::cmd("SCRIPT");
         load.arg("LOAD").arg(self.options.script.source());
-        self.sent(&load, false, live)
-            .await
-            .map_err(|failure| Failure { error: failure.error.not_counted(), ..failure })?;
+        for _ in 1..MOST_LOADS {
+            let failure = match self.sent(&evalsha, together.asking, live).await {
+                Err(failure) if failure.kind == Kind::NoScript => failure,
+                other => return other,
+            };
+            // Nothing ran. Whoever has no time left is not waiting for another attempt either.
+            tracing::debug!(%failure.error, "the server has forgotten the script");
+            self.counters.happened(Event::ScriptLoaded, 1);
+            self.sent(&load, false, live)
+                .await
+                .map_err(|failure| Failure { error: failure.error.not_counted(), ..failure })?;
+        }
         self.sent(&evalsha, together.asking, live).await
     }
 
@@ -120,14 +123,12 @@ impl Sender {
             let mut both = redis::pipe();
             both.cmd("ASKING").ignore().add_command(cmd.clone());
             let mut replies = connection.send_packed_commands(&both, 1, 1).await?;
-            match replies.pop() {
-                Some(Value::ServerError(error)) => Err(error.into()),
-                Some(reply) => Ok(reply),
-                None => Ok(Value::Nil),
-            }
+            Ok(replies.pop().unwrap_or(Value::Nil))
         };
         let patience = (self.options.timeout * DEADLINES_TO_HANG).max(LEAST_TO_HANG);
         let replied = tokio::time::timeout(patience, reply).await;
+        // The library hands a server's error over as a value.
+        let replied = replied.map(|reply| reply.and_then(Value::extract_error));
         self.counters.durations.record(began.elapsed());
         match replied {
             Ok(Ok(reply)) => Ok(reply),

@@ -170,7 +170,9 @@ impl Dialer {
 
     async fn ask(&self, connection: &mut MultiplexedConnection, cmd: &Cmd) -> Result<Value, String> {
         let answer = tokio::time::timeout(self.patience(), connection.send_packed_command(cmd)).await;
-        answer.map_err(|_| "no answer in time".to_owned())?.map_err(|error| error.to_string())
+        let answer = answer.map_err(|_| "no answer in time".to_owned())?;
+        // The library hands a server's error over as a value.
+        answer.and_then(Value::extract_error).map_err(|error| error.to_string())
     }
 
     /// Leaves the fingerprint of the secret, and looks whether another instance left another: two secrets are two sets of
