@@ -179,7 +179,6 @@ impl App {
             gateway = Some((listen("gateway", face.listen).await?, service.clone(), options));
         }
         let status = Status::new(&sources).into();
-        let watchman = Watchman::new(in_force.limiter.clone());
         if let Some(alerts) = alerts.clone() {
             in_force.limiter.on_nearing(move |nearing| alerts.limit_nearing(&nearing));
         }
@@ -189,16 +188,7 @@ impl App {
             admin: face("admin", policy.admin.map(|face| face.listen)).await?,
             health: face("health", policy.health.map(|face| face.listen)).await?,
             reloader: Reloader {
-                shared: Shared {
-                    in_force,
-                    load,
-                    status,
-                    snapshot,
-                    alerts,
-                    watchman,
-                    watched: watched.into(),
-                }
-                .into(),
+                shared: Shared { in_force, load, status, snapshot, alerts, watched: watched.into() }.into(),
             },
         })
     }
@@ -258,8 +248,7 @@ impl App {
         let health = async {
             let Some(listener) = self.health else { return };
             let status = self.reloader.status().clone();
-            let watchman = self.reloader.shared.watchman.clone();
-            let router = health::router_watched(watchman, in_force.limiter.clone(), draining.clone(), status);
+            let router = health::router_watched(in_force.limiter.clone(), draining.clone(), status);
             serve(listener, router, ServeOptions::default(), last()).await;
         };
         let told = async {
@@ -271,7 +260,8 @@ impl App {
                 snapshot.keep(last()).await;
             }
         };
-        let Shared { alerts, watchman, .. } = &*self.reloader.shared;
+        let alerts = &self.reloader.shared.alerts;
+        let watchman = Watchman::new(in_force.limiter.clone());
         let watched = watchman.run(alerts.as_ref(), last());
         let alerted = async {
             let Some(alerts) = alerts else { return };

@@ -4,7 +4,7 @@
 //! choices for that case. The body says what is wrong instead.
 
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -13,20 +13,27 @@ use axum::{Json, Router};
 use http::StatusCode;
 use http::header::CACHE_CONTROL;
 use serde::Serialize;
-use tidegate::Limiter;
 use tidegate::policy_file::Mode;
+use tidegate::{Limiter, StoreError, StoreHealth};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::problem::{with_methods, with_problems};
 use crate::reload::Status;
-use crate::watchman::{Condition, Watchman, ask};
+
+/// How long a store may take to answer a probe, where nobody watches it: a probe has a second at most in the first place.
+const TIMEOUT: Duration = Duration::from_secs(1);
+// Why stands in the log: it may name addresses, which are nobody's business outside.
+const SLOW: &str = "does not answer in time";
+const LOST: &str = "does not answer";
 
 #[derive(Debug, Clone)]
 struct Health {
     limiter: Limiter,
     draining: CancellationToken,
     reloads: Option<Arc<Status>>,
-    watchman: Option<Watchman>,
+    /// Whether somebody asks the store all the time, so that a probe need not.
+    is_watched: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -65,17 +72,12 @@ pub fn router(limiter: Limiter, draining: CancellationToken) -> Router {
 
 /// Builds the health endpoints of a policy that is reloaded, so that `/readyz` tells which one is in force.
 pub fn router_with(limiter: Limiter, draining: CancellationToken, reloads: Option<Arc<Status>>) -> Router {
-    routes(Health { limiter, draining, reloads, watchman: None })
+    routes(Health { limiter, draining, reloads, is_watched: false })
 }
 
 /// Builds the health endpoints of an application whose store somebody watches: in an outage no probe waits for the store.
-pub(crate) fn router_watched(
-    watchman: Watchman,
-    limiter: Limiter,
-    draining: CancellationToken,
-    reloads: Arc<Status>,
-) -> Router {
-    routes(Health { limiter, draining, reloads: Some(reloads), watchman: Some(watchman) })
+pub(crate) fn router_watched(limiter: Limiter, draining: CancellationToken, reloads: Arc<Status>) -> Router {
+    routes(Health { limiter, draining, reloads: Some(reloads), is_watched: true })
 }
 
 fn routes(health: Health) -> Router {
@@ -114,13 +116,30 @@ struct Wrong {
 }
 
 impl Health {
-    /// Says what is wrong with the store. One that is known to be lost is not asked: a probe has a second at most.
+    /// Says what is wrong with the store. What requests meet counts, and one that is known to be lost is not asked; one that
+    /// is watched is not asked in any case.
     async fn store(&self) -> Result<(), Wrong> {
-        if let Some(Condition::Down { since, what, .. }) = self.watchman.as_ref().map(Watchman::condition) {
+        if let StoreHealth::Down { since, .. } = self.limiter.store_health() {
             let since = since.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
-            return Err(Wrong { what, since: Some(since) });
+            return Err(Wrong { what: LOST, since: Some(since) });
         }
-        ask(&self.limiter).await.map_err(|failure| Wrong { what: failure.what, since: None })
+        if self.is_watched {
+            return Ok(());
+        }
+        let what = match timeout(TIMEOUT, self.limiter.ping()).await {
+            Ok(Ok(())) => return Ok(()),
+            Ok(Err(error)) => in_words(&error),
+            Err(_) => SLOW,
+        };
+        Err(Wrong { what, since: None })
+    }
+}
+
+fn in_words(error: &StoreError) -> &'static str {
+    match error {
+        error if error.is_timeout() => SLOW,
+        error if error.is_unavailable() => LOST,
+        _ => "refuses to answer",
     }
 }
 

@@ -23,7 +23,6 @@ use crate::net::Networks;
 use crate::net::tls::{Certified, Shown, TlsError};
 use crate::proxy::UpstreamError;
 use crate::snapshot::Keeper;
-use crate::watchman::Watchman;
 
 pub use crate::changes::Changes;
 
@@ -290,7 +289,6 @@ pub(crate) struct Shared {
     pub(crate) snapshot: Option<Keeper>,
     /// What tells webhooks of what is wrong, if any are named.
     pub(crate) alerts: Option<Alerts>,
-    pub(crate) watchman: Watchman,
     /// Held during a reload, so that one follows the other.
     pub(crate) watched: tokio::sync::Mutex<crate::watch::Watched>,
 }

@@ -11,12 +11,11 @@ use std::time::SystemTime;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, text};
 use prometheus_client::registry::Registry;
-use tidegate::{LimitObserved, Limiter, Measures, Observed, Usage};
+use tidegate::{LimitObserved, Limiter, Measures, Observed, StoreHealth, Usage};
 
 use crate::alerts::{Alerts, AlertsSeen};
 use crate::reload::{Reloader, Version};
 use crate::snapshot::{Keeper, Seen};
-use crate::watchman::Condition;
 use write::{Labels, counters, gauge, histogram, info};
 
 /// The media type of what [`text`] writes.
@@ -31,7 +30,7 @@ pub(super) fn text(limiter: &Limiter, reloader: &Reloader) -> Result<String, fmt
     let moment = Moment {
         snapshot: reloader.shared.snapshot.as_ref().map(Keeper::seen),
         alerts: reloader.shared.alerts.as_ref().map(Alerts::seen).unwrap_or_default(),
-        condition: reloader.shared.watchman.condition(),
+        health: limiter.store_health(),
         store: limiter.store_measures(),
         observed: limiter.observe(),
         memory: limiter.memory_usage(),
@@ -56,7 +55,7 @@ struct Moment {
     version: Version,
     snapshot: Option<Seen>,
     alerts: AlertsSeen,
-    condition: Condition,
+    health: StoreHealth,
     store: Measures,
 }
 
@@ -66,7 +65,8 @@ impl Collector for Moment {
         self.of_limits(&mut to)?;
         let waits = ("wait_seconds", "How long requests are held for leaky buckets, those that are");
         histogram(&mut to, waits, &self.observed.waits)?;
-        store::condition(&mut to, &self.condition)?;
+        store::outages(&mut to, &self.health, &self.observed)?;
+        store::decisions(&mut to, &self.observed)?;
         store::calls(&mut to, &self.store)?;
         store::alerts(&mut to, &self.alerts)?;
         self.of_policy(&mut to)?;

@@ -4,24 +4,43 @@ use std::fmt;
 use std::time::SystemTime;
 
 use prometheus_client::encoding::DescriptorEncoder;
-use tidegate::Measures;
+use tidegate::{Measures, Observed, StoreHealth};
 
 use super::write::{Labels, counters, gauge, histogram};
 use crate::alerts::AlertsSeen;
-use crate::watchman::Condition;
 
-/// Writes whether the store answers.
-pub(super) fn condition(to: &mut DescriptorEncoder<'_>, condition: &Condition) -> Result<(), fmt::Error> {
-    let up = u64::from(*condition == Condition::Up);
-    gauge(to, ("store_up", "1 while the store answers, 0 while it does not"), up)?;
-    let since = match condition {
-        Condition::Down { since, .. } => {
+/// Writes whether the store answers, and what became of requests while it did not.
+pub(super) fn outages(
+    to: &mut DescriptorEncoder<'_>,
+    health: &StoreHealth,
+    observed: &Observed,
+) -> Result<(), fmt::Error> {
+    let is_down = health.is_down();
+    gauge(to, ("store_up", "1 while the store answers, 0 while it does not"), u64::from(!is_down))?;
+    let since = match health {
+        StoreHealth::Down { since, .. } => {
             since.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
         }
-        Condition::Up | Condition::Unknown => 0,
+        StoreHealth::Up => 0,
     };
     let help = "Since when the store has not answered, 0 while it does";
-    gauge(to, ("store_down_since_timestamp_seconds", help), since)
+    gauge(to, ("store_down_since_timestamp_seconds", help), since)?;
+    let help = "1 while requests are decided without asking the store, but for probes; else 0";
+    gauge(to, ("store_breaker_open", help), is_down.into())?;
+    let outages = [(Labels::new(), observed.outages)];
+    counters(to, ("store_outages", "How often the store was lost"), outages)?;
+    let without = labelled("mode", &observed.without_store);
+    counters(to, ("without_store", "Requests decided without the store, by their rules' choice"), without)
+}
+
+/// Writes how long decisions took, and how many needed none of the store's.
+pub(super) fn decisions(to: &mut DescriptorEncoder<'_>, observed: &Observed) -> Result<(), fmt::Error> {
+    let help =
+        "How long decisions of a store outside of this process took, those that brought none among them";
+    histogram(to, ("decision_duration_seconds", help), &observed.decisions)?;
+    let hits = [(Labels::new(), observed.remembered)];
+    let help = "Requests refused from the memory of a refusal a moment ago, without asking the store";
+    counters(to, ("denial_memory_hits", help), hits)
 }
 
 /// Writes what a store that is not in this process has counted about its own work; of one that is, the families alone.

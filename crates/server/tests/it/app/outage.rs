@@ -126,7 +126,7 @@ async fn a_store_that_is_absent_at_the_start_is_told_of_and_its_coming_noticed_w
     assert_eq!(alert[0].get("endsAt"), None);
     let (code, ready) = world.ready().await;
     assert_eq!((code, &ready["status"]), (StatusCode::OK, &"degraded".into()));
-    assert_eq!(ready["store"], "cannot be reached");
+    assert_eq!(ready["store"], "does not answer");
     assert!(ready["store_down_since"].is_u64() && !ready.to_string().contains("203.0.113.5"), "{ready}");
 
     let (status, fields, body) = world.get("/verify").await;
