@@ -11,7 +11,7 @@ use tidegate_store::{Check, Decided, Give, Refund, Store as _, StoreError};
 
 use crate::combine;
 use crate::denial::{Asked, Name};
-use crate::limit::OnStoreFailure;
+use crate::limit::{Disclosure, OnStoreFailure};
 #[cfg(feature = "policy")]
 use crate::limiter::Registered;
 use crate::limiter::{CheckOptions, Inner};
@@ -143,7 +143,8 @@ impl Inner {
         if !options.peek {
             self.lasting.observer.without.count(how);
         }
-        Verdict { degraded: Some(how), ..verdict }
+        let discreet = choices().any(|limit| limit.disclosure() == Disclosure::Nothing);
+        Verdict { degraded: Some(how), discreet, ..verdict }
     }
 
     /// Decides the limits that go on in this process, against this process's share of them; `None` when there is no store

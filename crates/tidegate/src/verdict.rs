@@ -23,6 +23,8 @@ pub struct Verdict {
     pub(crate) at: Option<Timestamp>,
     pub(crate) skipped: SmallVec<[Limit; 2]>,
     pub(crate) degraded: Option<Degraded>,
+    /// Whether a limit that the store was to decide tells clients nothing.
+    pub(crate) discreet: bool,
 }
 
 /// What becomes of a request.
@@ -123,7 +125,14 @@ impl LimitDecision {
 
 impl Verdict {
     pub(crate) fn without_decisions(ruling: Ruling) -> Self {
-        Self { ruling, decisions: SmallVec::new(), at: None, skipped: SmallVec::new(), degraded: None }
+        Self {
+            ruling,
+            decisions: SmallVec::new(),
+            at: None,
+            skipped: SmallVec::new(),
+            degraded: None,
+            discreet: false,
+        }
     }
 
     /// Returns what becomes of the request.
@@ -139,6 +148,12 @@ impl Verdict {
     /// Returns how the request was decided when its store did not decide it, else `None`.
     pub fn degraded(&self) -> Option<Degraded> {
         self.degraded
+    }
+
+    /// Returns as much of that as a client may know: nothing where one of the limits that apply tells clients nothing, since
+    /// that one counts no more, or not as it did.
+    pub fn degraded_for_client(&self) -> Option<Degraded> {
+        self.degraded.filter(|_| !self.discreet)
     }
 
     /// Returns how long an allowed request must be held before it starts.

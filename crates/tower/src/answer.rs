@@ -62,7 +62,7 @@ fn denied<R>(denial: &Denial) -> Response<AnswerBody<R>> {
 
 fn store_down<R>() -> Response<AnswerBody<R>> {
     let status = StatusCode::SERVICE_UNAVAILABLE;
-    let detail = "the limiter's store does not answer; this is not about the number of requests";
+    let detail = "the limiter's store is unreachable; this is not about the number of requests";
     let body = problem(REDUCED_CAPACITY, "Temporary Reduced Capacity", status, detail);
     let mut response = own(status, "application/problem+json", body.to_string());
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(fields::STORE_RETRY_SECS));

@@ -7,10 +7,13 @@ use std::fmt::Write as _;
 
 use http::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use tidegate::policy_file::{HeaderStyle, ResetUnit};
-use tidegate::{Disclosure, LimitDecision, Ruling, Span, Verdict};
+use tidegate::{Degraded, Disclosure, LimitDecision, Ruling, Span, Verdict};
 
 static POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 static STANDING: HeaderName = HeaderName::from_static("ratelimit");
+
+/// Our own field, on what is decided without the store that instances share: see [`add`].
+static DEGRADED: HeaderName = HeaderName::from_static("tidegate-degraded");
 
 /// The names of a limit, remaining and reset triple.
 struct Triple {
@@ -44,11 +47,23 @@ pub fn answer_fields(verdict: &Verdict, styles: &[HeaderStyle]) -> HeaderMap {
     headers
 }
 
-/// Adds the fields of the chosen styles to an answer.
+/// Adds the fields of the chosen styles to an answer, and how it was decided when not by the store.
+///
+/// `Tidegate-Degraded` is a token (a structured field item): `uncounted` for a request that passed and that nobody
+/// counted, `local` for one that this process decided alone, against its share of the limits. One that was denied says so in
+/// its body.
 ///
 /// The IETF fields are lists, and ours are appended to those of the service behind. The triples hold one value: where
 /// the service behind speaks for itself it is left alone, so that nothing it said is made more generous.
 pub(crate) fn add(headers: &mut HeaderMap, verdict: &Verdict, styles: &[HeaderStyle]) {
+    let mark = match verdict.degraded_for_client() {
+        Some(Degraded::Uncounted) => Some("uncounted"),
+        Some(Degraded::Local) => Some("local"),
+        Some(Degraded::Denied) | None => None,
+    };
+    if let Some(mark) = mark {
+        headers.insert(&DEGRADED, HeaderValue::from_static(mark));
+    }
     let shown = shown(verdict);
     let Some(first) = shown.first() else { return };
     for style in styles {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use tidegate::policy_file::HeaderStyle;
-use tidegate::{LimitDecision, Retry, Ruling, Span, Verdict};
+use tidegate::{Degraded, LimitDecision, Retry, Ruling, Span, Verdict};
 use utoipa::ToSchema;
 
 /// What becomes of a request.
@@ -26,6 +26,19 @@ pub(super) enum RulingName {
     Uncounted,
 }
 
+/// How a request was decided that the store did not decide.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = Degraded)]
+pub(super) enum DegradedName {
+    /// It was denied, since nobody could tell.
+    Deny,
+    /// It passed, and nobody counted it.
+    Allow,
+    /// It was decided in this process alone, against this process's share of the limits.
+    Local,
+}
+
 /// A verdict: whether a request may pass, why, and what every limit said.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Verdict)]
@@ -33,6 +46,9 @@ pub(super) struct Checked<'a> {
     /// Whether the request may pass.
     allowed: bool,
     ruling: RulingName,
+    /// How the request was decided when the store did not decide it, as the limits' `on_store_failure` says.
+    #[schema(required, inline = false)]
+    degraded: Option<DegradedName>,
     /// How long an allowed request must be held before it starts, in milliseconds rounded up.
     delay_ms: u64,
     /// The same, exactly.
@@ -140,6 +156,7 @@ impl<'a> Checked<'a> {
                 Ruling::StoreDown => RulingName::StoreDown,
                 Ruling::Uncounted => RulingName::Uncounted,
             },
+            degraded: verdict.degraded().map(DegradedName::of),
             delay_ms: delay.div_ceil(1_000),
             delay_micros: delay,
             wait: Wait::of(verdict.retry()),
@@ -150,6 +167,16 @@ impl<'a> Checked<'a> {
             skipped: verdict.skipped().iter().map(tidegate::Limit::name).collect(),
             headers: headers(verdict, styles),
             receipt,
+        }
+    }
+}
+
+impl DegradedName {
+    fn of(degraded: Degraded) -> Self {
+        match degraded {
+            Degraded::Denied => Self::Deny,
+            Degraded::Uncounted => Self::Allow,
+            Degraded::Local => Self::Local,
         }
     }
 }

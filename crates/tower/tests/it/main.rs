@@ -4,6 +4,7 @@
 mod bodies;
 mod fields;
 mod holding;
+mod outage;
 mod refusals;
 mod settling;
 mod world;
