@@ -10,12 +10,18 @@
     reason = "a server that cannot be had ends the test"
 )]
 
+mod clock;
 mod cluster;
 mod proxy;
 mod sentinel;
 mod server;
+mod tls;
+mod versions;
 
+pub use clock::Clocked;
 pub use cluster::Cluster;
 pub use proxy::Proxy;
 pub use sentinel::Watched;
 pub use server::{Server, soon};
+pub use tls::Certificates;
+pub use versions::Version;

@@ -43,9 +43,7 @@ impl Server {
 
     /// Starts a server of any program that takes Redis's arguments, with variables of its environment.
     pub fn start_program(program: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let folder = std::env::temp_dir().join(format!("tidegate-redis-{}-{number}", std::process::id()));
+        let folder = temporary("server");
         std::fs::create_dir_all(&folder).unwrap();
         let arguments: Vec<String> = arguments.iter().map(|it| (*it).to_owned()).collect();
         let environment: Vec<_> =
@@ -161,6 +159,13 @@ impl Drop for Server {
         self.kill();
         let _ = std::fs::remove_dir_all(&self.folder);
     }
+}
+
+/// Returns the path of a file or folder that no other test has.
+pub(crate) fn temporary(what: &str) -> PathBuf {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    std::env::temp_dir().join(format!("tidegate-redis-{}-{what}-{number}", std::process::id()))
 }
 
 pub(crate) fn free_port() -> u16 {
