@@ -37,6 +37,14 @@ impl Identities {
         Ok(Self { key: hmac::Key::new(hmac::HMAC_SHA256, secret) })
     }
 
+    /// Returns a secret for the names of keys in a shared store: another than that of the names shown, so that these say
+    /// nothing of those.
+    pub fn store_secret(&self) -> [u8; 32] {
+        let mut secret = [0; 32];
+        secret.copy_from_slice(hmac::sign(&self.key, b"tidegate store").as_ref());
+        secret
+    }
+
     /// Returns the name of a key under a limit, by the name under which the limit's counts are kept: `hmac:` and 32
     /// hexadecimal digits.
     pub fn identity(&self, limit: &str, key: &[u8]) -> String {

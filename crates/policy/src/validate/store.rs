@@ -82,7 +82,11 @@ fn redis_store(node: &Node, reading: Reading<'_>, report: &mut Report) -> Option
     let bounds = (Span::from_millis(1), Span::from_secs(10));
     let timeout = fields.get("timeout").map(|node| span_in(node, "timeout", bounds, report));
     let queue = fields.get("queue").map(|node| node.integer_in("queue", 1..=1_000_000, report));
-    let denial = fields.get("denial_memory").map(|node| denial_memory(node, report));
+    let denial_memory = match fields.get("denial_memory") {
+        Some(node) if node.scalar() == Some("off") => None,
+        Some(node) => span_in(node, "denial_memory", (Span::from_millis(1), Span::from_secs(60)), report),
+        None => Some(DENIAL_MEMORY),
+    };
     let files = ["ca_file", "certificate_file", "key_file"].map(|name| (name, fields.get(name)));
     fields.finish(&["cluster", "sentinel", "host", "port"], report);
     let Url { mut servers, is_tls, database } = url?;
@@ -104,7 +108,7 @@ fn redis_store(node: &Node, reading: Reading<'_>, report: &mut Report) -> Option
         prefix: prefix.unwrap_or_else(|| Some("tg".to_owned()))?,
         timeout: timeout.unwrap_or(Some(TIMEOUT))?,
         queue: queue.map_or(Some(QUEUE), |count| usize::try_from(count?).ok())?,
-        denial_memory: denial.unwrap_or(Some(Some(DENIAL_MEMORY)))?,
+        denial_memory,
         database,
     })
 }
@@ -122,14 +126,6 @@ fn prefix(node: &Node, report: &mut Report) -> Option<String> {
         return None;
     }
     Some(prefix.to_owned())
-}
-
-fn denial_memory(node: &Node, report: &mut Report) -> Option<Option<Span>> {
-    if node.scalar() == Some("off") {
-        return Some(None);
-    }
-    let bounds = (Span::from_millis(1), Span::from_secs(60));
-    span_in(node, "denial_memory", bounds, report).map(Some)
 }
 
 /// Reads a password: from a file, or from the environment. One that is written into the policy is a secret in whatever keeps
@@ -164,14 +160,12 @@ fn password(
     let outside = outside::file(node, file_name, MOST_PASSWORD, reading, report)?;
     let text =
         String::from_utf8(outside.bytes).ok().map(|text| text.trim_end_matches(['\r', '\n']).to_owned());
-    match text.filter(|text| !text.is_empty()) {
-        Some(text) => Some(RedisPassword::new(text)),
-        None => {
-            let message = format!("\"{}\" holds no password", outside.path);
-            report.add(node.place, message, "write the password into it, as text, on one line");
-            None
-        }
+    if let Some(text) = text.filter(|text| !text.is_empty()) {
+        return Some(RedisPassword::new(text));
     }
+    let message = format!("\"{}\" holds no password", outside.path);
+    report.add(node.place, message, "write the password into it, as text, on one line");
+    None
 }
 
 fn tls(files: [(&'static str, Option<&Node>); 3], is_tls: bool, report: &mut Report) -> Option<RedisTls> {
@@ -203,14 +197,21 @@ const FORMS: &str = "write redis://host:6379, redis+sentinel://host:26379,host:2
                      redis+cluster://host:6379,host:6379, with `rediss` for TLS";
 
 fn url(node: &Node, report: &mut Report) -> Option<Url> {
-    let text = node.text("url", report)?;
-    let mut fault = |message: String, remedy: &str| -> Option<Url> {
-        report.add(node.place, message, remedy);
-        None
-    };
-    let Some((scheme, rest)) = text.split_once("://") else {
-        return fault(format!("\"{text}\" is no address of a Redis"), FORMS);
-    };
+    match parsed(node.text("url", report)?) {
+        Ok(url) => Some(url),
+        Err((message, remedy)) => {
+            report.add(node.place, message, remedy);
+            None
+        }
+    }
+}
+
+/// What is wrong with an address, and what to write instead.
+type Fault = (String, &'static str);
+
+fn parsed(text: &str) -> Result<Url, Fault> {
+    let (scheme, rest) =
+        text.split_once("://").ok_or_else(|| (format!("\"{text}\" is no address of a Redis"), FORMS))?;
     let (is_tls, kind) = match scheme {
         "redis" | "valkey" => (false, ""),
         "rediss" | "valkeys" => (true, ""),
@@ -218,56 +219,53 @@ fn url(node: &Node, report: &mut Report) -> Option<Url> {
         "rediss+sentinel" => (true, "sentinel"),
         "redis+cluster" => (false, "cluster"),
         "rediss+cluster" => (true, "cluster"),
-        _ => return fault(format!("`{scheme}` is no way to reach a Redis"), FORMS),
+        _ => return Err((format!("`{scheme}` is no way to reach a Redis"), FORMS)),
     };
     if rest.contains('@') {
         let remedy =
             "write `username:` and `password_file:` (or `password: ${REDIS_PASSWORD}`) beside the url";
-        return fault("the url holds a user or a password".to_owned(), remedy);
+        return Err(("the url holds a user or a password".to_owned(), remedy));
     }
     if rest.contains(['?', '#']) {
-        return fault(
-            "the url has options after `?` or `#`".to_owned(),
-            "write them as fields beside the url",
-        );
+        let remedy = "write them as fields beside the url";
+        return Err(("the url has options after `?` or `#`".to_owned(), remedy));
     }
     let (hosts, path) = rest.split_once('/').unwrap_or((rest, ""));
     let default_port = if kind == "sentinel" { 26_379 } else { 6_379 };
     let hosts: Option<Vec<_>> = hosts.split(',').map(|host| host_and_port(host, default_port)).collect();
-    let Some(mut hosts) = hosts.filter(|hosts| !hosts.is_empty()) else {
-        return fault(format!("\"{rest}\" names no host and port"), FORMS);
+    let hosts = hosts.ok_or_else(|| (format!("\"{rest}\" names no host and port"), FORMS))?;
+    let (servers, database) = match kind {
+        "sentinel" => (sentinels(hosts, path)?, 0),
+        "cluster" if path.is_empty() => (RedisServers::Cluster { seeds: hosts }, 0),
+        "cluster" => {
+            let remedy = "leave out what follows the hosts";
+            return Err(("a cluster has only database 0".to_owned(), remedy));
+        }
+        _ => standalone(hosts, path)?,
     };
-    let mut database = 0;
-    let servers = match kind {
-        "sentinel" if path.is_empty() || path.contains('/') => {
-            let remedy = "end the url with the primary's name: redis+sentinel://host:26379/mymaster";
-            return fault(
-                "the url does not say which primary the sentinels are asked for".to_owned(),
-                remedy,
-            );
-        }
-        "sentinel" => {
-            RedisServers::Sentinel { sentinels: hosts, name: path.to_owned(), username: None, password: None }
-        }
-        "cluster" if !path.is_empty() => {
-            return fault("a cluster has only database 0".to_owned(), "leave out what follows the hosts");
-        }
-        "cluster" => RedisServers::Cluster { seeds: hosts },
-        _ if hosts.len() > 1 => {
-            let remedy = "write redis+cluster:// for a cluster's nodes, redis+sentinel:// for sentinels";
-            return fault("the url names several servers".to_owned(), remedy);
-        }
-        _ => {
-            match path.parse() {
-                Ok(number) => database = number,
-                Err(_) if path.is_empty() => {}
-                Err(_) => return fault(format!("\"{path}\" is no number of a database"), FORMS),
-            }
-            let (host, port) = hosts.pop()?;
-            RedisServers::Standalone { host, port }
-        }
+    Ok(Url { servers, is_tls, database })
+}
+
+fn sentinels(sentinels: Vec<(String, u16)>, name: &str) -> Result<RedisServers, Fault> {
+    if name.is_empty() || name.contains('/') {
+        let remedy = "end the url with the primary's name: redis+sentinel://host:26379/mymaster";
+        return Err(("the url does not say which primary the sentinels are asked for".to_owned(), remedy));
+    }
+    Ok(RedisServers::Sentinel { sentinels, name: name.to_owned(), username: None, password: None })
+}
+
+fn standalone(mut hosts: Vec<(String, u16)>, path: &str) -> Result<(RedisServers, u8), Fault> {
+    if hosts.len() > 1 {
+        let remedy = "write redis+cluster:// for a cluster's nodes, redis+sentinel:// for sentinels";
+        return Err(("the url names several servers".to_owned(), remedy));
+    }
+    let database = match path.parse() {
+        Ok(number) => number,
+        Err(_) if path.is_empty() => 0,
+        Err(_) => return Err((format!("\"{path}\" is no number of a database"), FORMS)),
     };
-    Some(Url { servers, is_tls, database })
+    let (host, port) = hosts.pop().ok_or_else(|| ("the url names no server".to_owned(), FORMS))?;
+    Ok((RedisServers::Standalone { host, port }, database))
 }
 
 fn host_and_port(text: &str, default_port: u16) -> Option<(String, u16)> {
