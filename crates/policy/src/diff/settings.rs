@@ -32,6 +32,7 @@ pub(super) fn compare(old: &Policy, new: &Policy) -> Vec<Change> {
     }
     changes.extend(faces(old, new));
     changes.extend(told("store", store(&old.store), store(&new.store)));
+    changes.extend(told("alerts", alerts(old), alerts(new)));
     changes.extend(told("codes", codes(&old.codes), codes(&new.codes)));
     changes.extend(shown("headers", &old.headers, &new.headers));
     changes.extend(shown("problem", &old.problem, &new.problem));
@@ -104,6 +105,12 @@ fn store(store: &StoreChoice) -> String {
         // The password is not shown, and another one is told of all the same by whoever compares files.
         StoreChoice::Redis(redis) => format!("{redis:?}"),
     }
+}
+
+fn alerts(policy: &Policy) -> String {
+    let Some(alerts) = &policy.alerts else { return "none".to_owned() };
+    let webhooks: Vec<String> = alerts.webhooks.iter().map(ToString::to_string).collect();
+    format!("{} every {}", joined(&webhooks), alerts.every)
 }
 
 fn codes(codes: &[Code]) -> String {

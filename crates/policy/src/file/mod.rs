@@ -93,6 +93,8 @@ pub(crate) struct Report {
     not_yaml: bool,
     /// The variables in the values at these places.
     variables: BTreeMap<Place, String>,
+    /// Where a value is one variable, and has neither a default nor text around it.
+    bare_variables: BTreeSet<Place>,
     /// Places of which all is said.
     settled: BTreeSet<Place>,
     /// Names that are declared, and references to such names, which may stand above them.
@@ -177,7 +179,12 @@ impl Report {
 
     /// Returns whether the value at a place came from the environment, in part at least.
     pub(crate) fn is_variable(&self, place: Place) -> bool {
-        self.variables.contains_key(&place)
+        self.bare_variables.contains(&place)
+    }
+
+    /// Notes that the value at a place is one variable alone.
+    pub(crate) fn note_bare_variable(&mut self, place: Place) {
+        self.bare_variables.insert(place);
     }
 
     /// Notes a name that references lead to, wherever they stand.

@@ -12,6 +12,7 @@ pub(super) fn members() -> Vec<Member> {
         member("admin", "Metrics and reloads; off loopback only with a token.", private()),
         member("health", "The health endpoint.", object(vec![listen()])),
         member("store", "Where counts are kept.", store()),
+        member("alerts", "Who is told when the store is lost.", alerts()),
         member("trusted_proxies", "Whose word about a client's address is taken.", trusted()),
         member("client_header", "The one header that word is read from.", setting(&text(""))),
         member("instances", "How many processes share the work.", setting(&integer(1, 10_000))),
@@ -58,12 +59,53 @@ fn private() -> Value {
 }
 
 fn store() -> Value {
+    let snapshot = object(vec![
+        need("file", "The file that counts are written to and read from at a start.", path()),
+        member("every", "How often it is written, 1 s to 1 h.", setting(&time())),
+    ]);
     let memory = object(vec![
         member("max_keys", "The most keys.", setting(&integer(1, 1 << 32))),
         member("max_bytes", "The most bytes.", setting(&size())),
+        member("snapshot", "Counts outlive a restart.", snapshot),
     ]);
-    let chosen = object(vec![need("memory", "In this process.", memory)]);
-    json!({ "anyOf": [one_of_words(&["memory"]), chosen] })
+    let memory = object(vec![need("memory", "In this process.", memory)]);
+    let redis = object(vec![need("redis", "In Redis, for all processes.", redis())]);
+    json!({ "anyOf": [one_of_words(&["memory"]), memory, redis] })
+}
+
+fn redis() -> Value {
+    let url = json!({
+        "type": "string",
+        "pattern": "^((redis|valkey)s?|rediss?\\+(sentinel|cluster))://[^@?#]+$"
+    });
+    let password = json!({ "type": "string", "pattern": "^\\$\\{[A-Za-z_][A-Za-z0-9_]*\\}$" });
+    let prefix = json!({ "type": "string", "pattern": "^[A-Za-z0-9_.:-]{1,64}$" });
+    let memory = json!({ "anyOf": [one_of_words(&["off"]), time()] });
+    object(vec![
+        need("url", "redis://host:6379, or redis+sentinel://… or redis+cluster://….", setting(&url)),
+        member("username", "The user of an access list.", setting(&text(""))),
+        member("password", "${NAME}, from the environment.", password.clone()),
+        member("password_file", "A file with the password.", path()),
+        member("sentinel_username", "The user at the sentinels.", setting(&text(""))),
+        member("sentinel_password", "${NAME}, from the environment.", password),
+        member("sentinel_password_file", "A file with the sentinels' password.", path()),
+        member("ca_file", "The authorities that sign the server's certificate.", path()),
+        member("certificate_file", "This process's own certificate.", path()),
+        member("key_file", "The certificate's key.", path()),
+        member("prefix", "What the names of its keys begin with.", setting(&prefix)),
+        member("timeout", "How long an answer may take, 1 ms to 10 s.", setting(&time())),
+        member("queue", "The most decisions that wait.", setting(&integer(1, 1_000_000))),
+        member("denial_memory", "How long a refusal is answered from memory.", setting(&memory)),
+    ])
+}
+
+fn alerts() -> Value {
+    let url = setting(&json!({ "type": "string", "pattern": "^https?://[^@]+$" }));
+    let urls = json!({ "anyOf": [url, { "type": "array", "items": url, "minItems": 1 }] });
+    object(vec![
+        need("webhook", "Alertmanager's address, or several.", urls),
+        member("every", "How often an alert that lasts is repeated, 1 s to 1 h.", setting(&time())),
+    ])
 }
 
 fn trusted() -> Value {

@@ -149,8 +149,9 @@ fn password(
     if let Some(node) = written {
         if !report.is_variable(node.place) {
             let message = format!("{name} stands in the policy, where whoever reads the policy reads it");
-            let remedy =
-                format!("write `{file_name}: …`, or `{name}: ${{REDIS_PASSWORD}}` for the environment's");
+            let remedy = format!(
+                "write `{file_name}: …`, or `{name}: ${{REDIS_PASSWORD}}` alone, without a default, for the environment's"
+            );
             report.add(node.place, message, remedy);
             return None;
         }
@@ -210,6 +211,12 @@ fn url(node: &Node, report: &mut Report) -> Option<Url> {
 type Fault = (String, &'static str);
 
 fn parsed(text: &str) -> Result<Url, Fault> {
+    // Before anything else, for no message may repeat an address that holds a password.
+    if text.contains('@') {
+        let remedy =
+            "write `username:` and `password_file:` (or `password: ${REDIS_PASSWORD}`) beside the url";
+        return Err(("the url holds a user or a password".to_owned(), remedy));
+    }
     let (scheme, rest) =
         text.split_once("://").ok_or_else(|| (format!("\"{text}\" is no address of a Redis"), FORMS))?;
     let (is_tls, kind) = match scheme {
@@ -221,11 +228,6 @@ fn parsed(text: &str) -> Result<Url, Fault> {
         "rediss+cluster" => (true, "cluster"),
         _ => return Err((format!("`{scheme}` is no way to reach a Redis"), FORMS)),
     };
-    if rest.contains('@') {
-        let remedy =
-            "write `username:` and `password_file:` (or `password: ${REDIS_PASSWORD}`) beside the url";
-        return Err(("the url holds a user or a password".to_owned(), remedy));
-    }
     if rest.contains(['?', '#']) {
         let remedy = "write them as fields beside the url";
         return Err(("the url has options after `?` or `#`".to_owned(), remedy));

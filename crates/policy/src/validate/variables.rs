@@ -55,6 +55,9 @@ fn walk(node: &mut Node, surroundings: Option<&dyn Surroundings>, report: &mut R
                 report.add(place, message, format!("write ${{{name}}}"));
                 report.settle(place);
             }
+            if is_alone(text) {
+                report.note_bare_variable(place);
+            }
             if let Some(filled) = filled(text, place, surroundings, report) {
                 (*text, *plain) = (filled, false);
             }
@@ -73,6 +76,11 @@ fn refuse_in_key(entry: &Entry, report: &mut Report) {
 /// Returns the name of a variable that stands without braces and is all of a text.
 fn bare(text: &str) -> Option<&str> {
     text.strip_prefix('$').filter(|name| is_variable(name))
+}
+
+/// Returns whether a text is `${NAME}` and nothing else.
+fn is_alone(text: &str) -> bool {
+    text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).is_some_and(is_variable)
 }
 
 fn is_variable(name: &str) -> bool {
