@@ -3,8 +3,10 @@
 mod request;
 mod show;
 
+use std::sync::Arc;
+
 use tidegate::why::Why;
-use tidegate::{CheckOptions, Limiter, Span, Timestamp};
+use tidegate::{CheckOptions, Limiter, MemoryStore, Span, Timestamp};
 
 use crate::args::{OutputStyle, WhyArgs};
 use crate::exit::{Exit, Failure};
@@ -25,7 +27,10 @@ pub(crate) fn run(args: &WhyArgs) -> Result<Exit, Failure> {
         return Err(Failure::unusable(name));
     }
     let styles = policy.headers.clone();
-    let limiter = Limiter::from_policy(policy).map_err(Failure::failed)?;
+    // In memory whatever the policy's store: nothing is counted yet, and a question must not reach what others count.
+    let store = MemoryStore::new(Limiter::memory_options(&policy));
+    let store = store.map_err(|error| Failure::failed(format!("cannot make a store: {error}")))?;
+    let limiter = Limiter::from_policy_with(policy, Arc::new(store)).map_err(Failure::failed)?;
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     let runtime = runtime.map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
     let why = runtime.block_on(explain(&limiter, &asked, args.repeat));
