@@ -142,10 +142,11 @@ impl Failure {
 
     /// Reads what the client library says of a call that was sent.
     pub(crate) fn of(error: &RedisError) -> Self {
-        if error.is_timeout() {
-            return Self::timeout(true);
-        }
-        if error.is_io_error() || error.is_connection_dropped() || error.is_unrecoverable_error() {
+        if error.is_timeout()
+            || error.is_io_error()
+            || error.is_connection_dropped()
+            || error.is_unrecoverable_error()
+        {
             let words = format!("the connection to Redis went while an answer was awaited ({error})");
             return Self { kind: Kind::Lost, error: StoreError::unavailable(words).perhaps_counted() };
         }
@@ -167,20 +168,30 @@ fn inner_code(detail: &str) -> Option<&str> {
 fn of_code(code: &str, detail: &str, error: &RedisError) -> Failure {
     let node = || error.redirect_node().map(|(node, _)| node).and_then(address);
     let (kind, words) = match (code, node()) {
-        ("NOSCRIPT", _) => (Kind::NoScript, "Redis does not know the script"),
+        ("NOSCRIPT", _) => (
+            Kind::NoScript,
+            "Redis has forgotten the script, and forgets it again and again: who runs SCRIPT FLUSH?",
+        ),
         ("LOADING", _) => {
             (Kind::Loading, "Redis is still reading its data from the disk; it will answer by itself")
         }
-        ("MASTERDOWN", _) => (Kind::ReadOnly, "this replica has lost its primary"),
+        ("MASTERDOWN", _) => (
+            Kind::ReadOnly,
+            "this Redis is a replica that has lost its primary; its failover is to be waited for",
+        ),
         ("BUSY", _) => (Kind::Busy, "a script of somebody else keeps Redis busy; SCRIPT KILL ends it"),
         ("OOM", _) => (Kind::OutOfMemory, "Redis is full: raise maxmemory, or find out what fills it"),
-        ("READONLY", _) => (Kind::ReadOnly, "this Redis is a replica and takes no writes"),
-        ("MISCONF", _) => {
-            (Kind::Misconfigured, "Redis cannot write to its disk, and therefore takes no writes")
-        }
+        ("READONLY", _) => (
+            Kind::ReadOnly,
+            "this Redis is a replica and takes no writes: the url has to lead to the primary",
+        ),
+        ("MISCONF", _) => (
+            Kind::Misconfigured,
+            "Redis cannot write to its disk, and therefore takes no writes: free the disk, or turn persistence off",
+        ),
         ("NOREPLICAS", _) => (
             Kind::NoReplicas,
-            "Redis has fewer replicas than min-replicas-to-write asks for, and takes no writes",
+            "Redis has fewer replicas than min-replicas-to-write asks for, and takes no writes: bring them back",
         ),
         ("NOPERM" | "NOAUTH" | "WRONGPASS", _) => (
             Kind::NotPermitted,
@@ -188,8 +199,12 @@ fn of_code(code: &str, detail: &str, error: &RedisError) -> Failure {
         ),
         ("MOVED", Some((host, port))) => (Kind::Moved { host, port }, "another node has the slot"),
         ("ASK", Some((host, port))) => (Kind::Ask { host, port }, "another node has the key"),
-        ("TRYAGAIN", _) => (Kind::TryAgain, "the slot is on its way to another node"),
-        ("CLUSTERDOWN", _) => (Kind::ClusterDown, "the cluster has no node for the slot"),
+        ("TRYAGAIN", _) => {
+            (Kind::TryAgain, "the keys of a slot are on their way to another node; it will end by itself")
+        }
+        ("CLUSTERDOWN", _) => {
+            (Kind::ClusterDown, "the cluster has no node for the slot: `CLUSTER INFO` says which are missing")
+        }
         ("CROSSSLOT", _) => {
             (Kind::Other, "this Redis is part of a cluster: write redis+cluster:// in the url")
         }
@@ -198,7 +213,7 @@ fn of_code(code: &str, detail: &str, error: &RedisError) -> Failure {
             let words = format!("Redis does not permit a command of the script to this user: {detail}");
             return Failure {
                 kind: Kind::NotPermitted,
-                error: StoreError::rejected(words).perhaps_counted().because(error.clone()),
+                error: StoreError::unavailable(words).perhaps_counted().because(error.clone()),
             };
         }
         _ => {
@@ -207,7 +222,7 @@ fn of_code(code: &str, detail: &str, error: &RedisError) -> Failure {
         }
     };
     let error = match kind {
-        Kind::NotPermitted | Kind::Other => StoreError::rejected(words).because(error.clone()),
+        Kind::Other => StoreError::rejected(words).because(error.clone()),
         _ => StoreError::unavailable(words).because(error.clone()),
     };
     Failure { kind, error }
@@ -266,6 +281,12 @@ mod tests {
                 true,
             ),
             ("TRYAGAIN Multiple keys request during rehashing of slot", Kind::TryAgain, false),
+            ("MISCONF Redis is configured to save RDB snapshots", Kind::Misconfigured, false),
+            ("NOREPLICAS Not enough good replicas to write.", Kind::NoReplicas, false),
+            ("MASTERDOWN Link with MASTER is down", Kind::ReadOnly, false),
+            ("NOAUTH Authentication required.", Kind::NotPermitted, false),
+            ("WRONGPASS invalid username-password pair", Kind::NotPermitted, false),
+            ("CROSSSLOT Keys in request don't hash to the same slot", Kind::Other, false),
             ("CLUSTERDOWN Hash slot not served", Kind::ClusterDown, false),
             ("ERR user_script:1: attempt to index a nil value script: 1f", Kind::Script, true),
             ("MOVED 3999 127.0.0.1:6381", Kind::Moved { host: "127.0.0.1".to_owned(), port: 6381 }, false),

@@ -64,6 +64,10 @@ impl RedisStore {
     /// Outside of a tokio runtime.
     pub fn connect(options: RedisOptions) -> Result<Self, OptionsError> {
         options.check()?;
+        if options.tls.is_some() {
+            // The client library takes the process's cryptography, and panics where none was chosen; one that was stays.
+            let _ = rustls::crypto::ring::default_provider().install_default();
+        }
         let (script, namer) = (Script::default(), Namer::new(&options.secret));
         let counters = Arc::new(Counters::default());
         let dialer = |target| Dialer {
@@ -108,12 +112,13 @@ impl RedisStore {
 
     async fn ask(&self, op: Op, at: Option<Timestamp>) -> Result<Answer, StoreError> {
         let deadline = self.deadline();
+        let writes = !matches!(op, Op::Decide { peek: true, .. } | Op::Inspect(_));
         let together = Together { at, slot: 0, asking: false };
         let answer = match &self.0.way {
             Way::One(lane) => lane.ask(op, together, deadline).await,
             Way::Many(cluster) => cluster.ask(op, together, deadline).await,
         };
-        answer.map_err(|failure| failure.error)
+        answer.map_err(|failure| if writes { failure.error } else { failure.error.not_counted() })
     }
 
     async fn decided(
@@ -181,7 +186,11 @@ pub(crate) async fn ping(lane: &Lane, counters: &Counters, deadline: Instant) ->
             }
             Err(Failure { error: failure.error.not_counted(), ..failure })
         }
-        Err(_) => Err(Failure::timeout(false)),
+        Err(_) => {
+            // An idle connection to a peer that is gone would stay for ever: it is made anew.
+            lane.link().lost(&live);
+            Err(Failure::timeout(false))
+        }
     }
 }
 

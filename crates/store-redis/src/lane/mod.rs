@@ -28,6 +28,9 @@ const UNDER_WAY: usize = 2;
 /// The same in a cluster, where calls of different slots cannot be put together.
 const UNDER_WAY_BY_SLOT: usize = 64;
 
+/// So many questions are passed over at most to find those that go with the first: in a cluster nearly all do not.
+const MOST_PASSED: usize = 256;
+
 /// What questions have in common that go out in one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Together {
@@ -133,9 +136,10 @@ async fn work(
 /// Takes out what goes into one call with the first that still has time, and drops those that have none.
 fn gather(held: &mut VecDeque<Waiting>) -> Vec<Waiting> {
     let now = Instant::now();
-    let (mut batch, mut rest, mut keys) = (Vec::new(), VecDeque::new(), 0);
+    let (mut batch, mut rest, mut keys) = (Vec::new(), Vec::new(), 0);
     let mut together: Option<Together> = None;
-    while let Some(next) = held.pop_front() {
+    while batch.len() < MAX_OPS && rest.len() < MOST_PASSED {
+        let Some(next) = held.pop_front() else { break };
         if next.deadline <= now || next.asker.is_gone() {
             next.asker.answer(Err(Failure::timeout(false)));
             continue;
@@ -143,16 +147,17 @@ fn gather(held: &mut VecDeque<Waiting>) -> Vec<Waiting> {
         let more = next.op.keys();
         let fits = match together {
             None => true,
-            Some(of) => of == next.together && !of.asking && batch.len() < MAX_OPS && keys + more <= MAX_KEYS,
+            Some(of) => of == next.together && !of.asking && keys + more <= MAX_KEYS,
         };
         if !fits {
-            rest.push_back(next);
+            rest.push(next);
             continue;
         }
         together = Some(next.together);
         keys += more;
         batch.push(next);
     }
-    *held = rest;
+    // They keep their turn.
+    rest.into_iter().rev().for_each(|passed| held.push_front(passed));
     batch
 }

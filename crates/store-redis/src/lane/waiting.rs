@@ -69,7 +69,8 @@ impl Asker {
     /// Leaves the queue, once.
     fn leave(&self, to: u8) -> bool {
         let left = self.0.stage.compare_exchange(WAITING, to, Ordering::AcqRel, Ordering::Acquire).is_ok();
-        if left {
+        // Who gives up leaves the question where it is, and it takes its place until it is taken out.
+        if left && to == SENT {
             self.0.counters.queued.fetch_sub(1, Ordering::Relaxed);
         }
         left
@@ -78,7 +79,7 @@ impl Asker {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        if *self.stage.get_mut() == WAITING {
+        if *self.stage.get_mut() != SENT {
             self.counters.queued.fetch_sub(1, Ordering::Relaxed);
         }
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
+use redis::io::tcp::TcpSettings;
 use redis::{
     AsyncConnectionConfig, Client, ClientTlsConfig, Cmd, ConnectionAddr, IntoConnectionInfo, ProtocolVersion,
     PushInfo, RedisConnectionInfo, TlsCertificates, Value,
@@ -72,10 +73,7 @@ impl Dialer {
     pub(crate) async fn dial(&self) -> Result<Connected, String> {
         match &self.target {
             Target::Server { host, port } => self.connect(host, *port, false).await,
-            Target::Primary { .. } => {
-                let (host, port) = self.primary().await?;
-                self.connect(&host, port, true).await
-            }
+            Target::Primary { .. } => self.dial_primary().await,
         }
     }
 
@@ -112,10 +110,10 @@ impl Dialer {
         let host = host.to_owned();
         let Some(tls) = &self.tls else {
             let info = ConnectionAddr::Tcp(host, port).into_connection_info()?;
-            return Client::open(info.set_redis_settings(redis));
+            return Client::open(info.set_redis_settings(redis).set_tcp_settings(self.tcp()));
         };
         let address = ConnectionAddr::TcpTls { host, port, insecure: false, tls_params: None };
-        let info = address.into_connection_info()?.set_redis_settings(redis);
+        let info = address.into_connection_info()?.set_redis_settings(redis).set_tcp_settings(self.tcp());
         let client_tls = tls.identity.as_ref().map(|(certificate, key)| ClientTlsConfig {
             client_cert: certificate.clone(),
             client_key: key.bytes().to_vec(),
@@ -123,16 +121,21 @@ impl Dialer {
         Client::build_with_tls(info, TlsCertificates { client_tls, root_cert: tls.authorities.clone() })
     }
 
-    /// Asks the sentinels, one after the other, who is primary.
-    async fn primary(&self) -> Result<(String, u16), String> {
+    /// Asks the sentinels, one after the other, until the server that one of them names turns out to be primary.
+    async fn dial_primary(&self) -> Result<Connected, String> {
         let Target::Primary { sentinels, name, username, password } = &self.target else {
             return Err("no sentinels".to_owned());
         };
         let mut why = String::from("there are no sentinels");
         for (host, port) in sentinels {
             let settings = settings(username.as_deref(), password.as_ref(), 0);
-            match self.ask_sentinel(host, *port, settings, name).await {
-                Ok(primary) => return Ok(primary),
+            // One that was cut off may name the primary of before.
+            let dialled = match self.ask_sentinel(host, *port, settings, name).await {
+                Ok((host, port)) => self.connect(&host, port, true).await,
+                Err(error) => Err(error),
+            };
+            match dialled {
+                Ok(connected) => return Ok(connected),
                 Err(error) => why = format!("sentinel {host}:{port}: {error}"),
             }
         }
@@ -195,6 +198,11 @@ impl Dialer {
                  instance the same key_secret_file, or delete this key if all of them have the new one"
             );
         }
+    }
+
+    /// Small calls are not held back to be sent together, and a peer that is gone without a word is noticed.
+    fn tcp(&self) -> TcpSettings {
+        TcpSettings::default().set_nodelay(true).set_user_timeout(self.patience() * 4)
     }
 
     fn patience(&self) -> Duration {

@@ -245,5 +245,6 @@ fn ten_thousand_callers_on_a_server_that_hangs_are_all_answered() {
     let errors = store.measures().errors;
     let full = errors.iter().find(|(kind, _)| *kind == "queue_full").unwrap().1;
     assert!(full > 0, "{errors:?}");
-    assert_eq!(store.measures().queued, 0, "nobody is left behind");
+    // Who gave up is taken out when the next call is made up.
+    tidegate_redis_kit::soon("an empty queue", || (store.measures().queued == 0).then_some(()));
 }
