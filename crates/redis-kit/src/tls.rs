@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, KeyUsagePurpose};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose};
 
 use crate::Server;
 use crate::server::temporary;
@@ -21,6 +21,8 @@ impl Certificates {
     /// Makes all of them; the server's is for `localhost` and 127.0.0.1.
     pub fn make() -> Self {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
+        // One that is named as what it signs looks to OpenSSL as if it had signed itself.
+        params.distinguished_name.push(DnType::CommonName, "an authority of tests");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
         let key = KeyPair::generate().unwrap();

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use tidegate_redis_kit::{Cluster, Server};
+use tidegate_redis_kit::{Cluster, Server, Version};
 use tidegate_store::conformance::Harness;
 use tidegate_store::{Reply, StoreError};
 use tidegate_store_redis::RedisStore;
@@ -18,6 +18,16 @@ fn server() -> &'static Server {
 fn cluster() -> &'static Cluster {
     static CLUSTER: OnceLock<Cluster> = OnceLock::new();
     CLUSTER.get_or_init(Cluster::start)
+}
+
+fn redis_6_2() -> &'static Server {
+    static SERVER: OnceLock<Server> = OnceLock::new();
+    SERVER.get_or_init(|| Server::start_version(Version::Redis62, &[]))
+}
+
+fn valkey() -> &'static Server {
+    static SERVER: OnceLock<Server> = OnceLock::new();
+    SERVER.get_or_init(|| Server::start_version(Version::Valkey, &[]))
 }
 
 /// Waits on the runtime that the stores' tasks run on.
@@ -41,6 +51,23 @@ mod script {
     use tidegate_store_redis::testing::Scripted;
 
     conformance_tests!(|| Scripted::new(super::server().connection(), &crate::tools::prefix(), &[]));
+}
+
+/// The script on the oldest Redis that is supported, whose errors and Lua are not the later ones'.
+mod script_on_redis_6_2 {
+    use tidegate_store::conformance_tests;
+    use tidegate_store_redis::testing::Scripted;
+
+    conformance_tests!(|| Scripted::new(super::redis_6_2().connection(), &crate::tools::prefix(), &[]));
+}
+
+/// One Valkey.
+mod valkey {
+    use tidegate_store::conformance_tests;
+
+    use super::{Over, connect, options, standalone, valkey};
+
+    conformance_tests!(Over(|| connect(options(standalone(valkey().port())))));
 }
 
 /// One server.
