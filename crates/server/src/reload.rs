@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use tidegate::Limiter;
 use tidegate::files::{LoadError, Loaded, Source};
-use tidegate_policy::{Diff, Mode, Policy};
+use tidegate_policy::{Diff, Identities, Mode, Policy, StoreChoice};
 
 use crate::alerts::Alerts;
 use crate::api::{Token, TokenError, TokenInForce};
@@ -135,6 +135,10 @@ fn needs_restart(before: &Policy, after: &Policy) -> Vec<&'static str> {
         }
     };
     note("store", before.store != after.store);
+    // Keys in a shared store are named under it: under another, every count would begin anew.
+    let secret = |policy: &Policy| policy.identities.as_ref().map(Identities::store_secret);
+    let is_shared = matches!(after.store, StoreChoice::Redis(_));
+    note("key_secret_file", is_shared && secret(before) != secret(after));
     note("alerts", before.alerts != after.alerts);
     note("gateway", before.gateway.is_some() != after.gateway.is_some());
     if let (Some(before), Some(after)) = (&before.gateway, &after.gateway) {

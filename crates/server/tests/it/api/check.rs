@@ -210,6 +210,23 @@ async fn a_leaky_bucket_delays_only_who_can_wait() {
     assert_eq!(patient["decisions"][0]["delay_micros"], delay);
 }
 
+/// Guards the caller's knowledge that a decision is one process's own, and against which share it was made.
+#[tokio::test]
+async fn a_verdict_of_this_process_alone_says_so() {
+    let store = faulty();
+    let local = VERIFY.replace("on_store_failure: deny", "on_store_failure: local");
+    let api =
+        Served::start(api::router(limiter_on(store.clone(), &format!("instances: 2\n{local}")), None)).await;
+    store.fail(StoreError::unavailable("unplugged"));
+    let mut seen = Vec::new();
+    for _ in 0..2 {
+        let verdict = api.check(verify("ada")).await;
+        assert_eq!(verdict["headers"]["tidegate-degraded"], "local", "{verdict}");
+        seen.push([verdict["ruling"].clone(), verdict["degraded"].clone()]);
+    }
+    assert_eq!(seen, [[json!("allow"), json!("local")], [json!("refuse"), json!("local")]]);
+}
+
 #[tokio::test]
 async fn a_dead_store_is_a_verdict_by_each_rules_choice() {
     let store = faulty();
@@ -218,9 +235,15 @@ async fn a_dead_store_is_a_verdict_by_each_rules_choice() {
     store.fail(StoreError::unavailable("unplugged"));
     let denied = api.check(verify("ada")).await;
     assert_eq!((&denied["allowed"], &denied["ruling"]), (&json!(false), &json!("store_down")));
+    assert_eq!(denied["degraded"], "deny");
     assert_eq!((&denied["receipt"], &denied["headers"]), (&Value::Null, &json!({ "retry-after": "1" })));
     let passed = api.check(json!({ "path": "/reports" })).await;
     assert_eq!((&passed["allowed"], &passed["ruling"]), (&json!(true), &json!("uncounted")));
+    assert_eq!(
+        (&passed["degraded"], &passed["headers"]),
+        (&json!("allow"), &json!({ "tidegate-degraded": "uncounted" }))
+    );
     store.heal();
-    assert_eq!(api.check(verify("ada")).await["ruling"], "allow");
+    let again = api.check(verify("ada")).await;
+    assert_eq!((&again["ruling"], &again["degraded"]), (&json!("allow"), &Value::Null));
 }

@@ -1,21 +1,20 @@
-//! The application over a real Redis: what several instances share, and what each does when it is lost.
-
-mod server;
+//! The application by a policy whose store is a real Redis: what several instances share, and what each does when it is lost.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
+use tidegate_redis_kit::Server;
 use tidegate_server::app::{Addresses, App};
-use tidegate_store_redis::{RedisOptions, RedisStore, Secret, Servers};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 
 use super::world::get;
-use crate::support::{Raw, RawServer, answer_all, soon, status};
-use server::Redis;
+use crate::alerts::Receiver;
+use crate::support::{Raw, RawServer, answer_all, field, soon, status};
+use crate::tls::Folder;
 
 const RULES: &str = "
 rules:
@@ -31,33 +30,75 @@ rules:
     on_store_failure: allow
     limits:
       - { name: l, says: A million an hour for everyone., key: global, sliding_counter: { limit: 1000000, window: 1h } }
+  - name: send
+    class: send
+    match: { path: /send }
+    on_store_failure: local
+    client_sees: all
+    limits:
+      - { name: l, says: Eight in any hour for everyone., key: global, sliding_log: { limit: 8, window: 1h } }
 ";
 
-/// One instance; it ends with this.
+/// One instance of two; it ends with this.
 struct Instance {
     at: Addresses,
+    _folder: Folder,
     _stop: oneshot::Sender<()>,
 }
 
+/// Starts what answers the requests that pass.
+async fn upstream() -> SocketAddr {
+    let upstream = RawServer::new().await;
+    let address = upstream.address;
+    answer_all(upstream);
+    address
+}
+
 impl Instance {
-    async fn start(redis: SocketAddr, upstream: SocketAddr) -> Self {
-        let text = format!(
-            "tidegate: 1\ngateway: {{ listen: 127.0.0.1:0, upstream: \"http://{upstream}\" }}\n\
-             health: {{ listen: 127.0.0.1:0 }}{RULES}"
-        );
-        let policy = tidegate_policy::parse("test.yaml", &text).unwrap_or_else(|wrong| panic!("{wrong}"));
-        let servers = Servers::Standalone { host: redis.ip().to_string(), port: redis.port() };
-        let mut options = RedisOptions::new(servers, Secret::new(b"a secret of these tests alone".to_vec()));
+    async fn start(redis: &Server, upstream: SocketAddr) -> Self {
+        Self::start_with(redis, upstream, "").await
+    }
+
+    /// Starts one from files, as an operator does; `more` is more of its policy.
+    async fn start_with(redis: &Server, upstream: SocketAddr, more: &str) -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let folder = Folder::new(&format!("instance-{}", NEXT.fetch_add(1, Ordering::Relaxed)));
+        folder.write("secret", "a secret that all instances share");
         // A machine that runs all tests at once may be slow without being wrong.
-        options.timeout = Duration::from_secs(2);
-        let store = Arc::new(RedisStore::connect(options).unwrap());
-        let app = App::bind_on(policy, store, None).await.unwrap();
+        let text = format!(
+            "tidegate: 1\nkey_secret_file: secret\ninstances: 2\n\
+             store: {{ redis: {{ url: \"redis://127.0.0.1:{}\", timeout: 10s }} }}\n\
+             gateway: {{ listen: 127.0.0.1:0, upstream: \"http://{upstream}\" }}\n\
+             admin: {{ listen: 127.0.0.1:0 }}\nhealth: {{ listen: 127.0.0.1:0 }}\n{more}{RULES}",
+            redis.port()
+        );
+        let file = folder.write("policy.yaml", text);
+        let load = move || tidegate::files::load(&file);
+        let loaded = load().unwrap_or_else(|wrong| panic!("{wrong}"));
+        let app = App::bind_loaded(loaded, Box::new(load)).await.unwrap();
         let at = app.addresses().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
         tokio::spawn(app.run(async {
             let _ = stopped.await;
         }));
-        Self { at, _stop: stop }
+        Self { at, _folder: folder, _stop: stop }
+    }
+
+    /// Sends a request, and returns the answer's status and how it says it was decided.
+    async fn marked(&self, path: &str) -> (u16, Option<String>) {
+        let mut client = Raw::new(TcpStream::connect(self.at.gateway.unwrap()).await.unwrap());
+        client.send(get(path, "connection: close\r\n")).await;
+        let head = client.read_head().await;
+        (status(&head), field(&head, "tidegate-degraded").map(str::to_owned))
+    }
+
+    /// Returns one of the metrics, with its labels.
+    async fn metric(&self, name: &str) -> u64 {
+        let mut client = Raw::new(TcpStream::connect(self.at.admin.unwrap()).await.unwrap());
+        client.send(get("/metrics", "connection: close\r\n")).await;
+        let text = client.read_to_close().await;
+        let mut values = text.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        values.next().unwrap_or_else(|| panic!("no {name} in\n{text}")).parse().unwrap()
     }
 
     async fn ask(&self, path: &str) -> u16 {
@@ -130,28 +171,22 @@ async fn flood(
 /// Guards the reason for a shared store: each instance by itself would admit the whole limit.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_gateways_on_one_redis_admit_exactly_the_limit_together() {
-    let redis = Redis::start("shared").await;
-    let upstream = RawServer::new().await;
-    let address = upstream.address;
-    answer_all(upstream);
-    let (one, two) =
-        (Instance::start(redis.address, address).await, Instance::start(redis.address, address).await);
-    one.until("ready").await;
-    two.until("ready").await;
+    let (redis, upstream) = (Server::start(&[]), upstream().await);
+    let (one, two) = (Instance::start(&redis, upstream).await, Instance::start(&redis, upstream).await);
     let seen = flood(&[&one, &two], "/login", 10, Arc::default()).await;
     assert_eq!(seen, BTreeMap::from([(200, 500), (429, 780)]));
+    for instance in [&one, &two] {
+        assert_eq!(instance.metric("tidegate_store_errors_total").await, 0);
+        assert!(instance.metric("tidegate_store_calls_total{op=\"script\"}").await > 0);
+    }
 }
 
 /// Guards each rule's choice when the store dies under load, and the way back without a restart: what fails closed lets
 /// nothing through that was not decided, what fails open refuses nobody.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_redis_killed_under_load_leaves_each_rule_to_its_choice_and_may_come_back() {
-    let mut redis = Redis::start("killed").await;
-    let upstream = RawServer::new().await;
-    let address = upstream.address;
-    answer_all(upstream);
-    let instance = Arc::new(Instance::start(redis.address, address).await);
-    instance.until("ready").await;
+    let (mut redis, upstream) = (Server::start(&[]), upstream().await);
+    let instance = Arc::new(Instance::start(&redis, upstream).await);
     let done = Arc::new(AtomicBool::new(false));
     let floods = ["/login", "/read"].map(|path| {
         let (instance, done) = (Arc::clone(&instance), Arc::clone(&done));
@@ -162,7 +197,7 @@ async fn a_redis_killed_under_load_leaves_each_rule_to_its_choice_and_may_come_b
     redis.kill();
     instance.until("degraded").await;
     soon(async { while instance.ask("/login").await != 503 {} }).await;
-    assert_eq!(instance.ask("/read").await, 200);
+    assert_eq!(instance.marked("/read").await, (200, Some("uncounted".to_owned())));
     done.store(true, Ordering::Relaxed);
     let [login, read] = floods;
     let (login, read) = (login.await.unwrap(), read.await.unwrap());
@@ -171,23 +206,74 @@ async fn a_redis_killed_under_load_leaves_each_rule_to_its_choice_and_may_come_b
     assert!(login[&200] <= 500 && login[&503] > 0, "{login:?}");
     assert_eq!(read.keys().collect::<Vec<_>>(), [&200], "{read:?}");
 
-    redis.restart().await;
+    redis.restart();
     instance.until("ready").await;
     soon(async { while instance.ask("/login").await != 200 {} }).await;
 }
 
-/// Guards a start before the store's, which an orchestrator may well arrange.
-#[tokio::test]
-async fn a_gateway_may_start_before_its_redis() {
-    let mut redis = Redis::start("later").await;
+/// Guards what an instance goes on with by itself: its share of the limit and not the whole, said to be so, and ended by
+/// the store's return.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_limit_that_goes_on_without_redis_admits_this_instances_share() {
+    let (mut redis, upstream) = (Server::start(&[]), upstream().await);
+    let instance = Instance::start(&redis, upstream).await;
+    assert_eq!(instance.marked("/send").await, (200, None));
     redis.kill();
-    let upstream = RawServer::new().await;
-    let address = upstream.address;
-    answer_all(upstream);
-    let instance = Instance::start(redis.address, address).await;
+    instance.until("degraded").await;
+    let mut seen = Vec::new();
+    for _ in 0..6 {
+        seen.push(instance.marked("/send").await);
+    }
+    let local = |status| (status, Some("local".to_owned()));
+    assert_eq!(seen, [local(200), local(200), local(200), local(200), local(429), local(429)]);
+    assert_eq!(instance.metric("tidegate_without_store_total{mode=\"local\"}").await, 6);
+    redis.restart();
+    instance.until("ready").await;
+    soon(async { while instance.marked("/send").await != (200, None) {} }).await;
+}
+
+/// Guards a pager against an outage that is told over and over, and against one whose end nobody tells; readiness, metrics
+/// and alerts are one fact.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lost_redis_is_one_alert_and_its_return_the_end_of_it() {
+    let (mut redis, upstream) = (Server::start(&[]), upstream().await);
+    let mut receiver = Receiver::start().await;
+    let alerts = format!("alerts: {{ webhook: \"{}\", every: 1h }}\n", receiver.url());
+    let instance = Instance::start_with(&redis, upstream, &alerts).await;
+    assert_eq!(instance.marked("/login").await, (200, None));
+    assert_eq!(instance.metric("tidegate_store_breaker_open").await, 0);
+    for (outage, was) in [(1, "first"), (2, "second")] {
+        redis.kill();
+        instance.until("degraded").await;
+        assert_eq!(instance.metric("tidegate_store_breaker_open").await, 1);
+        for _ in 0..20 {
+            assert_eq!(instance.ask("/login").await, 503);
+        }
+        let lost = receiver.next().await;
+        assert_eq!(
+            (lost[0]["labels"]["alertname"].as_str(), lost[0].get("endsAt")),
+            (Some("TidegateStoreDown"), None)
+        );
+        redis.restart();
+        instance.until("ready").await;
+        let found = receiver.next().await;
+        assert_eq!(found[0]["startsAt"], lost[0]["startsAt"], "the {was} end is of the {was} outage");
+        assert!(found[0]["endsAt"].is_string(), "{found}");
+        assert_eq!(instance.metric("tidegate_store_breaker_open").await, 0);
+        assert_eq!(instance.metric("tidegate_store_outages_total").await, outage);
+    }
+    assert!(instance.metric("tidegate_without_store_total{mode=\"deny\"}").await >= 40);
+}
+
+/// Guards a start before the store's, which an orchestrator may well arrange.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_gateway_may_start_before_its_redis() {
+    let (mut redis, upstream) = (Server::start(&[]), upstream().await);
+    redis.kill();
+    let instance = Instance::start(&redis, upstream).await;
     instance.until("degraded").await;
     assert_eq!((instance.ask("/login").await, instance.ask("/read").await), (503, 200));
-    redis.restart().await;
+    redis.restart();
     instance.until("ready").await;
     soon(async { while instance.ask("/login").await != 200 {} }).await;
 }

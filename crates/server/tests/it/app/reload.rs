@@ -209,6 +209,43 @@ async fn what_needs_a_restart_is_refused_whole_with_every_field_named() {
     assert_eq!(status.error(), None);
 }
 
+/// Guards against a store, a secret of its keys' names or a webhook that seems changed and is not: all are taken over at the
+/// start, and under another secret every count would begin anew.
+#[tokio::test]
+async fn a_store_its_secret_and_alerts_need_a_restart() {
+    let upstream = upstream().await;
+    let mut secret = PathBuf::new();
+    let served = Served::by("restart-store", |folder| {
+        secret = folder.write("secret", "a secret of this test alone");
+        shared(&policy(upstream.address, "", 5), &secret)
+    })
+    .await;
+    let in_force = std::fs::read_to_string(&served.file).unwrap();
+    for (field, wanted) in [
+        ("store", in_force.replace("127.0.0.1:1/0", "127.0.0.1:1/3")),
+        ("store", in_force.replace("instances", "# instances").replace("store: { redis", "# store: { redis")),
+        ("alerts", in_force.replace("127.0.0.1:2", "127.0.0.1:3")),
+    ] {
+        let error = served.reload(wanted).await.unwrap_err();
+        assert_eq!(error, format!("{field} changed: that needs a restart; nothing was changed"));
+    }
+    std::fs::write(&secret, "another secret of this test").unwrap();
+    let error = served.reload(in_force.clone()).await.unwrap_err();
+    assert_eq!(error, "key_secret_file changed: that needs a restart; nothing was changed");
+    std::fs::write(&secret, "a secret of this test alone").unwrap();
+    served.reload(in_force.replace("limit: 5,", "limit: 9,").replace("5 in any", "9 in any")).await.unwrap();
+}
+
+/// The same policy over a Redis that is not there, which no reload asks.
+fn shared(policy: &str, secret: &std::path::Path) -> String {
+    let store = format!(
+        "key_secret_file: \"{}\"\nstore: {{ redis: {{ url: \"redis://127.0.0.1:1/0\" }} }}\ninstances: 2\n\
+         alerts: {{ webhook: \"http://127.0.0.1:2/api/v2/alerts\" }}\nrules:",
+        secret.display()
+    );
+    policy.replace("rules:", &store)
+}
+
 /// Guards renewed certificates: the next handshake shows them, and a pair that does not fit changes nothing.
 #[tokio::test]
 async fn certificates_are_read_anew() {
