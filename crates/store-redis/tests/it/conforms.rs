@@ -2,32 +2,36 @@
 
 use std::sync::OnceLock;
 
-use tidegate_redis_kit::{Cluster, Server, Version};
+use tidegate_redis_kit::{Cluster, Server};
 use tidegate_store::conformance::Harness;
 use tidegate_store::{Reply, StoreError};
 use tidegate_store_redis::RedisStore;
+use tidegate_store_redis::testing::Scripted;
 
-use crate::tools::{cluster_of, connect, options, runtime, standalone};
-
-/// A server for the tests that share a process.
-fn server() -> &'static Server {
-    static SERVER: OnceLock<Server> = OnceLock::new();
-    SERVER.get_or_init(|| Server::start(&[]))
-}
+use crate::tools::{cluster_of, connect, options, prefix, runtime, standalone};
 
 fn cluster() -> &'static Cluster {
     static CLUSTER: OnceLock<Cluster> = OnceLock::new();
     CLUSTER.get_or_init(Cluster::start)
 }
 
-fn redis_6_2() -> &'static Server {
-    static SERVER: OnceLock<Server> = OnceLock::new();
-    SERVER.get_or_init(|| Server::start_version(Version::Redis62, &[]))
+/// A server of one test; a static would outlive it, for those are never dropped.
+struct Alone(Server);
+
+impl Harness for Alone {
+    type Store = RedisStore;
+
+    fn store(&self) -> RedisStore {
+        connect(options(standalone(self.0.port())))
+    }
+
+    fn wait<T>(&self, reply: Reply<'_, T>) -> Result<T, StoreError> {
+        runtime().block_on(reply)
+    }
 }
 
-fn valkey() -> &'static Server {
-    static SERVER: OnceLock<Server> = OnceLock::new();
-    SERVER.get_or_init(|| Server::start_version(Version::Valkey, &[]))
+fn scripted(server: Server) -> impl Fn() -> Scripted {
+    move || Scripted::new(server.connection(), &prefix(), &[])
 }
 
 /// Waits on the runtime that the stores' tasks run on.
@@ -47,36 +51,30 @@ impl Harness for Over {
 
 /// The script, asked by one blocking connection.
 mod script {
-    use tidegate_store::conformance_tests;
-    use tidegate_store_redis::testing::Scripted;
+    use tidegate_redis_kit::Server;
 
-    conformance_tests!(|| Scripted::new(super::server().connection(), &crate::tools::prefix(), &[]));
+    tidegate_store::conformance_tests!(super::scripted(Server::start(&[])));
 }
 
 /// The script on the oldest Redis that is supported, whose errors and Lua are not the later ones'.
 mod script_on_redis_6_2 {
-    use tidegate_store::conformance_tests;
-    use tidegate_store_redis::testing::Scripted;
+    use tidegate_redis_kit::{Server, Version};
 
-    conformance_tests!(|| Scripted::new(super::redis_6_2().connection(), &crate::tools::prefix(), &[]));
+    tidegate_store::conformance_tests!(super::scripted(Server::start_version(Version::Redis62, &[])));
 }
 
 /// One Valkey.
 mod valkey {
-    use tidegate_store::conformance_tests;
+    use tidegate_redis_kit::{Server, Version};
 
-    use super::{Over, connect, options, standalone, valkey};
-
-    conformance_tests!(Over(|| connect(options(standalone(valkey().port())))));
+    tidegate_store::conformance_tests!(super::Alone(Server::start_version(Version::Valkey, &[])));
 }
 
 /// One server.
 mod alone {
-    use tidegate_store::conformance_tests;
+    use tidegate_redis_kit::Server;
 
-    use super::{Over, connect, options, server, standalone};
-
-    conformance_tests!(Over(|| connect(options(standalone(server().port())))));
+    tidegate_store::conformance_tests!(super::Alone(Server::start(&[])));
 }
 
 /// A cluster, where a batch lies on several nodes.
