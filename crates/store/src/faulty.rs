@@ -7,12 +7,14 @@ use std::task::{Poll, Waker};
 
 use tidegate_algorithms::{State, Timestamp};
 
-use crate::{Check, Decided, LimitId, Refund, Reply, Store, StoreError};
+use crate::{Check, Decided, LimitId, Measures, Refund, Reply, Store, StoreError};
 
 /// A store in front of another, for tests of what callers do when a store fails.
 pub struct Faulty<S> {
     inner: S,
     script: Mutex<Script>,
+    /// What is said of remembering refusals, when it is not what the store behind says.
+    may_be_remembered: Option<bool>,
 }
 
 #[derive(Default)]
@@ -36,7 +38,13 @@ enum Fault {
 impl<S> Faulty<S> {
     /// Puts a store in front of `inner` that passes everything on until it is told otherwise.
     pub fn new(inner: S) -> Self {
-        Self { inner, script: Mutex::default() }
+        Self { inner, script: Mutex::default(), may_be_remembered: None }
+    }
+
+    /// Says that refusals may be remembered, as a store outside this process does, whatever the store behind says.
+    #[must_use]
+    pub fn with_refusals_remembered(self) -> Self {
+        Self { may_be_remembered: Some(true), ..self }
     }
 
     /// Returns the store behind.
@@ -188,5 +196,13 @@ impl<S: Store> Store for Faulty<S> {
     /// Tells what the store behind tells: a clock in this process does not fail with it.
     fn now(&self) -> Option<Timestamp> {
         self.inner.now()
+    }
+
+    fn refusals_may_be_remembered(&self) -> bool {
+        self.may_be_remembered.unwrap_or_else(|| self.inner.refusals_may_be_remembered())
+    }
+
+    fn measures(&self) -> Measures {
+        self.inner.measures()
     }
 }

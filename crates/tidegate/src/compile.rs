@@ -57,9 +57,9 @@ pub(crate) fn compiled(
     }
     let dates = Dates::of(&policy, &store);
     let mut inner = Inner::new(store, Arc::clone(&lasting), limits)?;
-    inner.instances = policy.instances;
+    inner.set_instances(policy.instances);
     if let file::StoreChoice::Redis(redis) = &policy.store {
-        inner.denial_cap = inner.denial_cap.and(redis.denial_memory).map(Span::as_duration);
+        inner.set_denial_cap(redis.denial_memory.map(Span::as_duration));
     }
     inner.policy = Some(Compiled {
         policy: Arc::new(policy),
@@ -125,11 +125,7 @@ fn built<'i>(
         file::ClientSees::RetryAfter => Disclosure::RetryAfter,
         file::ClientSees::Nothing => Disclosure::Nothing,
     };
-    let choice = match rule.on_store_failure {
-        file::OnStoreFailure::Allow => OnStoreFailure::Allow,
-        file::OnStoreFailure::Deny => OnStoreFailure::Deny,
-        file::OnStoreFailure::Local => OnStoreFailure::Local,
-    };
+    let choice = store_failure(rule.on_store_failure);
     let name: Arc<str> = limit.name.as_str().into();
     let variants = limit.variants().map(|(whose, terms)| {
         let built = Limit::new(Arc::clone(&name), terms.quota)
@@ -153,6 +149,15 @@ fn built<'i>(
         storage_name: limit.storage_name().to_owned(),
         variants: variants.collect(),
         alert_at: limit.alert_at,
+    }
+}
+
+/// Returns the limiter's word for a rule's choice.
+pub(crate) fn store_failure(choice: file::OnStoreFailure) -> OnStoreFailure {
+    match choice {
+        file::OnStoreFailure::Allow => OnStoreFailure::Allow,
+        file::OnStoreFailure::Deny => OnStoreFailure::Deny,
+        file::OnStoreFailure::Local => OnStoreFailure::Local,
     }
 }
 

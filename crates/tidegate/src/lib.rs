@@ -38,6 +38,7 @@ mod denial;
 mod explain;
 #[cfg(feature = "policy")]
 pub mod files;
+mod give_back;
 #[cfg(feature = "policy")]
 mod identity;
 mod limit;

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 #[cfg(feature = "policy")]
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -44,10 +45,16 @@ pub(crate) struct Inner {
     #[cfg(feature = "policy")]
     pub(crate) policy: Option<crate::compile::Compiled>,
     pub(crate) lasting: Arc<Lasting>,
+    pub(crate) settings: Settings,
+}
+
+/// What may be set after the limiter was built.
+#[derive(Debug)]
+pub(crate) struct Settings {
     /// How many instances share the work, for limits that go on in each by itself.
-    pub(crate) instances: u32,
-    /// How long a refusal is remembered at most, if it is.
-    pub(crate) denial_cap: Option<Duration>,
+    instances: AtomicU32,
+    /// How long a refusal is remembered at most, in microseconds; zero for not at all.
+    denial_cap: AtomicU64,
 }
 
 /// What outlives a reload.
@@ -216,6 +223,49 @@ impl Limiter {
         Ok(Self::of(Inner::new(store, Arc::default(), limits.into_iter().map(plain))?))
     }
 
+    /// Says how many instances of the application share the store: of a limit that goes on in each process while the store
+    /// is gone ([`OnStoreFailure::Local`]), each takes its share; one unless said, and at least one.
+    ///
+    /// It holds for all clones, until a policy is loaded, which says it itself.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::time::Duration;
+    /// use tidegate::{Limit, Limiter, MemoryOptions, MemoryStore, OnStoreFailure, Quota, Span};
+    ///
+    /// let six_a_minute = Quota::sliding_log(6, Span::from_secs(60))?;
+    /// let sends = Limit::new("send", six_a_minute).with_store_failure(OnStoreFailure::Local);
+    /// # let store = Arc::new(MemoryStore::new(MemoryOptions::default())?);
+    /// // In an outage of its store, each of the three goes on with two a minute.
+    /// let limiter = Limiter::new(store, [sends])?
+    ///     .with_instances(3)
+    ///     .with_denial_memory(Some(Duration::from_millis(200)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// [`OnStoreFailure::Local`]: crate::OnStoreFailure::Local
+    #[must_use]
+    pub fn with_instances(self, instances: u32) -> Self {
+        self.in_force.load().set_instances(instances);
+        self
+    }
+
+    /// Says how long a refusal is remembered at most, so that a flood on one key does not reach the store: 500 ms unless
+    /// said, a minute at most, `None` for not at all.
+    ///
+    /// It ends earlier when the refusal's own wait does, and when the key is given something back or forgotten by this
+    /// limiter; where another process does that, the key is refused here for up to so much longer. A request that is refused
+    /// from memory has the decisions of the limits that are remembered alone: the others were not asked, and its wait is
+    /// what is left of the remembered ones'. A store that does not allow it
+    /// ([`Store::refusals_may_be_remembered`]; a memory store does not, nor a cluster) is always asked.
+    ///
+    /// It holds for all clones, until a policy is loaded, which says it itself.
+    #[must_use]
+    pub fn with_denial_memory(self, cap: Option<Duration>) -> Self {
+        self.in_force.load().set_denial_cap(cap);
+        self
+    }
+
     pub(crate) fn of(inner: Inner) -> Self {
         Self { in_force: Arc::new(ArcSwap::from_pointee(inner)) }
     }
@@ -361,17 +411,40 @@ impl Inner {
             }
             registered.push(limit);
         }
-        let denial_cap = store.refusals_may_be_remembered().then_some(denial::CAP);
-        Ok(Self {
+        let settings = Settings { instances: AtomicU32::new(1), denial_cap: AtomicU64::new(0) };
+        let inner = Self {
             store,
             limits: registered,
             by_name,
             #[cfg(feature = "policy")]
             policy: None,
             lasting,
-            instances: 1,
-            denial_cap,
-        })
+            settings,
+        };
+        inner.set_denial_cap(Some(denial::CAP));
+        Ok(inner)
+    }
+
+    /// Returns how many instances share the work; at least one.
+    pub(crate) fn instances(&self) -> u32 {
+        self.settings.instances.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_instances(&self, instances: u32) {
+        self.settings.instances.store(instances.max(1), Ordering::Relaxed);
+    }
+
+    /// Returns how long a refusal is remembered at most, if it is.
+    pub(crate) fn denial_cap(&self) -> Option<Duration> {
+        let micros = self.settings.denial_cap.load(Ordering::Relaxed);
+        (micros > 0).then(|| Duration::from_micros(micros))
+    }
+
+    /// Sets how long a refusal is remembered at most, where the store allows that at all.
+    pub(crate) fn set_denial_cap(&self, cap: Option<Duration>) {
+        let cap =
+            cap.filter(|_| self.store.refusals_may_be_remembered()).unwrap_or_default().min(denial::LONGEST);
+        self.settings.denial_cap.store(u64::try_from(cap.as_micros()).unwrap_or(0), Ordering::Relaxed);
     }
 
     /// Returns whether there is a limit of that name.

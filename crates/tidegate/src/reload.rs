@@ -82,7 +82,9 @@ impl Limiter {
             ReloadError::Build(error)
         })?;
         let (reloaded, ids) = (Reloaded::between(&before.limits, &after.limits), after.ids());
+        lasting.denials.clear();
         self.in_force.store(Arc::new(after));
+        // And what was refused meanwhile.
         lasting.denials.clear();
         before.store.retain(&ids);
         self.forget();

@@ -23,6 +23,8 @@ pub(crate) struct Breaker {
     is_open: AtomicBool,
     failures: AtomicU32,
     openings: AtomicU64,
+    /// Requests that were decided without the store since it last answered.
+    without: AtomicU64,
     open: Mutex<Option<Open>>,
     health: watch::Sender<StoreHealth>,
 }
@@ -34,7 +36,8 @@ struct Open {
     next_probe: Instant,
     is_probing: bool,
     error: Arc<str>,
-    without: u64,
+    /// Which outage it is, so that a probe of an earlier one is none of this.
+    number: u64,
 }
 
 /// What a request may do.
@@ -48,13 +51,16 @@ pub(crate) enum Pass<'b> {
     Without(Arc<str>),
 }
 
-/// The right to probe, given back when it is dropped.
+/// The right to probe in one outage, given back when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Probe<'b>(&'b Breaker);
+pub(crate) struct Probe<'b> {
+    breaker: &'b Breaker,
+    outage: u64,
+}
 
 impl Drop for Probe<'_> {
     fn drop(&mut self) {
-        if let Some(open) = &mut *self.0.open() {
+        if let Some(open) = self.breaker.open().as_mut().filter(|open| open.number == self.outage) {
             open.is_probing = false;
         }
     }
@@ -66,6 +72,7 @@ impl Default for Breaker {
             is_open: AtomicBool::new(false),
             failures: AtomicU32::new(0),
             openings: AtomicU64::new(0),
+            without: AtomicU64::new(0),
             open: Mutex::new(None),
             health: watch::Sender::new(StoreHealth::Up),
         }
@@ -81,20 +88,27 @@ impl Breaker {
         let mut guard = self.open();
         let Some(open) = &mut *guard else { return Pass::Ask };
         if open.is_probing || now < open.next_probe {
-            open.without = open.without.saturating_add(1);
             return Pass::Without(Arc::clone(&open.error));
         }
         open.is_probing = true;
         open.pause = open.pause.saturating_mul(2).min(LONGEST);
-        open.next_probe = now + open.pause;
-        drop(guard);
-        Pass::Probe(Probe(self))
+        open.next_probe = now + jittered(open.pause);
+        Pass::Probe(Probe { breaker: self, outage: open.number })
+    }
+
+    /// Counts a request that is decided without the store. Whoever then tells of the failure tells it afterwards, so that
+    /// the next answer counts anew.
+    pub(crate) fn count_without(&self) {
+        self.without.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Notes an answer of the store, of whatever kind.
     pub(crate) fn answered(&self, now: Instant) {
         if self.failures.load(Ordering::Relaxed) != 0 {
             self.failures.store(0, Ordering::Relaxed);
+            if !self.is_open.load(Ordering::Acquire) {
+                self.without.store(0, Ordering::Relaxed);
+            }
         }
         if !self.is_open.load(Ordering::Acquire) {
             return;
@@ -106,21 +120,22 @@ impl Breaker {
         drop(guard);
         tracing::error!(
             seconds = now.saturating_duration_since(open.began).as_secs_f64(),
-            decided_without = open.without,
+            decided_without = self.without.swap(0, Ordering::Relaxed),
             "the store answers again: limits are shared as before"
         );
     }
 
-    /// Notes that the store did not answer. An answer that is about one key alone is none of this: it is one.
-    pub(crate) fn failed(&self, error: &StoreError, now: Instant) {
-        if !error.is_timeout() && !error.is_unavailable() {
-            return self.answered(now);
+    /// Notes that the store did not answer, and returns whether that begins an outage. An answer that is about one key
+    /// alone is none of this: it is one.
+    pub(crate) fn failed(&self, error: &StoreError, now: Instant) -> bool {
+        if !is_loss(error) {
+            self.answered(now);
+            return false;
         }
         let failures = self.failures.fetch_add(1, Ordering::Relaxed).saturating_add(1);
         let mut guard = self.open();
         let words: Arc<str> = error.to_string().into();
         if let Some(open) = &mut *guard {
-            open.without = open.without.saturating_add(1);
             open.error = Arc::clone(&words);
             self.health.send_if_modified(|health| {
                 let StoreHealth::Down { error, .. } = health else { return false };
@@ -128,27 +143,23 @@ impl Breaker {
                 *error = words;
                 false
             });
-            return;
+            return false;
         }
         if failures < FAILURES {
-            return;
+            return false;
         }
+        let number = self.openings.fetch_add(1, Ordering::Relaxed).saturating_add(1);
         *guard = Some(Open {
             began: now,
             pause: SHORTEST,
-            next_probe: now + SHORTEST,
+            next_probe: now + jittered(SHORTEST),
             is_probing: false,
             error: Arc::clone(&words),
-            without: u64::from(failures),
+            number,
         });
-        self.openings.fetch_add(1, Ordering::Relaxed);
         self.is_open.store(true, Ordering::Release);
         self.health.send_replace(StoreHealth::Down { since: SystemTime::now(), error: words });
-        drop(guard);
-        tracing::error!(
-            %error,
-            "the store is lost: until it answers again, requests are decided by their rules' on_store_failure"
-        );
+        true
     }
 
     /// Returns whether the store answers, and is told of changes.
@@ -164,6 +175,20 @@ impl Breaker {
     fn open(&self) -> MutexGuard<'_, Option<Open>> {
         lock(&self.open)
     }
+}
+
+/// Returns whether an error says that the store does not answer, and not that it does about one key.
+pub(crate) fn is_loss(error: &StoreError) -> bool {
+    error.is_timeout() || error.is_unavailable()
+}
+
+/// Returns between half of a pause and all of it, so that instances that lost one store do not all probe it together.
+fn jittered(pause: Duration) -> Duration {
+    let half = pause / 2;
+    // Without randomness they may.
+    let chance = getrandom::u32().unwrap_or(u32::MAX);
+    let part = half.as_nanos().saturating_mul(u128::from(chance)) / u128::from(u32::MAX);
+    half.saturating_add(Duration::from_nanos(u64::try_from(part).unwrap_or(u64::MAX)))
 }
 
 /// How many requests were decided without the store, by how.
@@ -192,7 +217,8 @@ mod tests {
 
     fn opened(now: Instant) -> Breaker {
         let breaker = Breaker::default();
-        (0..FAILURES).for_each(|_| breaker.failed(&dead(), now));
+        let opened: Vec<_> = (0..FAILURES).map(|_| breaker.failed(&dead(), now)).collect();
+        assert_eq!(opened, [false, false, false, false, true]);
         breaker
     }
 
@@ -205,7 +231,9 @@ mod tests {
             breaker.failed(&dead(), start);
         }
         breaker.answered(start);
-        (1..FAILURES).for_each(|_| breaker.failed(&dead(), start));
+        for _ in 1..FAILURES {
+            breaker.failed(&dead(), start);
+        }
         assert!(matches!(breaker.pass(start), Pass::Ask), "an answer in between begins the count anew");
         breaker.failed(&dead(), start);
         assert!(matches!(breaker.pass(start), Pass::Without(_)));
@@ -216,7 +244,11 @@ mod tests {
         assert!(matches!(breaker.pass(later + LONGEST), Pass::Without(_)), "one probes at a time");
         breaker.failed(&dead(), later);
         drop(probe);
-        assert!(matches!(breaker.pass(later + SHORTEST), Pass::Without(_)), "pauses grow");
+        let before = SHORTEST.saturating_sub(Duration::from_nanos(1));
+        assert!(
+            matches!(breaker.pass(later + before), Pass::Without(_)),
+            "pauses grow, and are half of it at least"
+        );
         assert!(matches!(breaker.pass(later + SHORTEST * 2), Pass::Probe(_)));
         breaker.answered(later + LONGEST);
         assert!(matches!(breaker.pass(later + LONGEST), Pass::Ask));
@@ -237,7 +269,56 @@ mod tests {
     fn an_answer_about_one_key_is_an_answer() {
         let start = Instant::now();
         let breaker = Breaker::default();
-        (0..100).for_each(|_| breaker.failed(&StoreError::rejected("no value of ours"), start));
+        for _ in 0..100 {
+            assert!(!breaker.failed(&StoreError::rejected("no value of ours"), start));
+        }
         assert!(matches!(breaker.pass(start), Pass::Ask));
+    }
+
+    /// A request that hung through a whole outage must not let two probe in the next.
+    #[test]
+    fn a_probe_of_an_earlier_outage_frees_none_of_this_one() {
+        let start = Instant::now();
+        let breaker = opened(start);
+        let old = breaker.pass(start + SHORTEST);
+        assert!(matches!(old, Pass::Probe(_)));
+        breaker.answered(start + SHORTEST);
+        let again = start + LONGEST;
+        for _ in 0..FAILURES {
+            breaker.failed(&dead(), again);
+        }
+        let probe = breaker.pass(again + SHORTEST);
+        assert!(matches!(probe, Pass::Probe(_)));
+        drop(old);
+        assert!(matches!(breaker.pass(again + SHORTEST + LONGEST), Pass::Without(_)), "one probes at a time");
+        drop(probe);
+        assert!(matches!(breaker.pass(again + SHORTEST + LONGEST), Pass::Probe(_)));
+    }
+
+    /// Instances that lost one store at one moment would else ask it again at one moment, for ever.
+    #[test]
+    fn pauses_are_spread_over_their_second_half() {
+        let pauses: std::collections::HashSet<_> = (0..100).map(|_| jittered(LONGEST)).collect();
+        assert!(pauses.iter().all(|pause| (LONGEST / 2..=LONGEST).contains(pause)), "{pauses:?}");
+        assert!(pauses.len() > 50);
+    }
+
+    #[test]
+    fn what_was_decided_without_the_store_is_counted_by_the_outage() {
+        let start = Instant::now();
+        let breaker = Breaker::default();
+        let without = || breaker.without.load(Ordering::Relaxed);
+        breaker.count_without();
+        breaker.failed(&dead(), start);
+        breaker.answered(start);
+        assert_eq!(without(), 0, "one packet that was lost is no outage");
+        for _ in 0..FAILURES {
+            breaker.count_without();
+            breaker.failed(&dead(), start);
+        }
+        drop(breaker.pass(start));
+        assert_eq!(without(), u64::from(FAILURES), "what is no request does not count");
+        breaker.answered(start);
+        assert_eq!(without(), 0);
     }
 }

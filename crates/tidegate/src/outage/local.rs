@@ -20,4 +20,9 @@ impl LocalStore {
         let made = Arc::new(MemoryStore::new(MemoryOptions::default())?);
         Ok(self.0.get_or_init(|| made))
     }
+
+    /// Returns the store if it was ever needed.
+    pub(crate) fn made(&self) -> Option<&Arc<MemoryStore>> {
+        self.0.get()
+    }
 }

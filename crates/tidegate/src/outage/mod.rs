@@ -3,12 +3,13 @@
 
 mod breaker;
 mod local;
+mod without;
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
-pub(crate) use breaker::{Breaker, Pass, Without};
+pub(crate) use breaker::{Breaker, Pass, Without, is_loss};
 pub(crate) use local::LocalStore;
 
 /// Whether the store answers, as far as the limiter has seen.
@@ -69,9 +70,30 @@ impl fmt::Display for Degraded {
 pub(crate) struct Outage {
     pub(crate) breaker: Breaker,
     pub(crate) local: LocalStore,
+    pub(crate) clock: Clock,
 }
 
-/// The monotonic clock, read in one place.
-pub(crate) fn monotonic() -> Instant {
-    Instant::now()
+/// The monotonic clock, which unit tests set.
+#[derive(Debug, Default)]
+pub(crate) struct Clock {
+    #[cfg(test)]
+    set: std::sync::Mutex<Option<Instant>>,
+}
+
+impl Clock {
+    /// Returns the instant it is.
+    #[cfg_attr(not(test), expect(clippy::unused_self, reason = "a test's has a time of its own"))]
+    pub(crate) fn now(&self) -> Instant {
+        #[cfg(test)]
+        if let Some(set) = *crate::observe::lock(&self.set) {
+            return set;
+        }
+        Instant::now()
+    }
+
+    /// Stops the clock at an instant.
+    #[cfg(test)]
+    pub(crate) fn set(&self, now: Instant) {
+        *crate::observe::lock(&self.set) = Some(now);
+    }
 }
