@@ -7,7 +7,7 @@ use tidegate_algorithms::{State, Timestamp};
 use tidegate_store::{Check, Decided, LimitId, Measures, Refund, Reply, Store, StoreError};
 use tokio::time::Instant;
 
-use crate::cluster::Cluster;
+use crate::cluster::{Apart, Cluster};
 use crate::digest::Namer;
 use crate::error::Failure;
 use crate::lane::{Lane, LaneOptions, Together};
@@ -111,14 +111,17 @@ impl RedisStore {
     }
 
     async fn ask(&self, op: Op, at: Option<Timestamp>) -> Result<Answer, StoreError> {
-        let deadline = self.deadline();
         let writes = !matches!(op, Op::Decide { peek: true, .. } | Op::Inspect(_));
+        let answer = self.ask_until(op, at, self.deadline()).await;
+        answer.map_err(|failure| if writes { failure.error } else { failure.error.not_counted() })
+    }
+
+    async fn ask_until(&self, op: Op, at: Option<Timestamp>, deadline: Instant) -> Result<Answer, Failure> {
         let together = Together { at, slot: 0, asking: false };
-        let answer = match &self.0.way {
+        match &self.0.way {
             Way::One(lane) => lane.ask(op, together, deadline).await,
             Way::Many(cluster) => cluster.ask(op, together, deadline).await,
-        };
-        answer.map_err(|failure| if writes { failure.error } else { failure.error.not_counted() })
+        }
     }
 
     async fn decided(
@@ -234,10 +237,11 @@ impl Store for RedisStore {
     fn refund<'a>(&'a self, refunds: &'a [Refund<'a>], at: Option<Timestamp>) -> Reply<'a, ()> {
         let refunds: Vec<OwnRefund> = refunds.iter().filter_map(OwnRefund::of).collect();
         Reply::waiting(async move {
+            let (deadline, mut apart) = (self.deadline(), Apart::default());
             for some in refunds.chunks(MAX_CHECKS) {
-                self.ask(Op::Refund(some.to_vec()), at).await?;
+                apart.note(self.ask_until(Op::Refund(some.to_vec()), at, deadline).await.map(drop));
             }
-            Ok(())
+            apart.result().map_err(|failure| failure.error)
         })
     }
 

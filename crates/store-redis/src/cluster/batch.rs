@@ -1,7 +1,7 @@
 //! Questions whose keys lie in several slots.
 //!
 //! A batch is charged slot by slot, in ascending order. When one refuses, what was charged before is given back by its
-//! receipts, and those that are left are only looked at. So no limit is ever exceeded; for a moment another request may be
+//! receipts, at all slots at once, and those that are left are only looked at. So no limit is ever exceeded; for a moment another request may be
 //! refused by a charge that is about to be given back.
 
 use std::collections::BTreeMap;
@@ -11,8 +11,9 @@ use tidegate_store::{CheckOutcome, Decided, Give, Outcomes, StoreError};
 use tokio::time::Instant;
 
 use super::Cluster;
+use super::refund::stopped;
 use crate::digest::slot;
-use crate::error::{Failure, Kind};
+use crate::error::Failure;
 use crate::lane::Together;
 use crate::measures::Event;
 use crate::op::{Answer, Digest, Op, OwnCheck, OwnRefund};
@@ -43,10 +44,13 @@ impl Cluster {
         }
     }
 
-    fn slot(&self, digest: Digest) -> u16 {
+    pub(super) fn slot(&self, digest: Digest) -> u16 {
         slot(&digest.redis_key(&self.0.lane_options.prefix))
     }
 
+    /// Decides a batch: in one call where one slot has all keys, else in a task of its own, which ends properly (all
+    /// charged, or what was charged given back) although the caller may leave. The charges of one that has left stay, as
+    /// they do at one server.
     async fn decide(
         &self,
         checks: Vec<OwnCheck>,
@@ -58,26 +62,48 @@ impl Cluster {
         for (place, check) in checks.into_iter().enumerate() {
             parts.entry(self.slot(check.digest)).or_default().push((place, check));
         }
-        let mut progress = Progress {
+        let progress = Progress {
             outcomes: vec![None; count],
             charged: Vec::new(),
             admitted: true,
             at: together.at.unwrap_or_default(),
         };
+        if parts.len() < 2 {
+            return self.decide_parts(parts, peek, progress, (together, deadline)).await;
+        }
+        let cluster = self.clone();
+        let task =
+            tokio::spawn(
+                async move { cluster.decide_parts(parts, peek, progress, (together, deadline)).await },
+            );
+        task.await.unwrap_or_else(|_| Err(stopped()))
+    }
+
+    async fn decide_parts(
+        &self,
+        parts: BTreeMap<u16, Part>,
+        peek: bool,
+        mut progress: Progress,
+        (together, deadline): (Together, Instant),
+    ) -> Result<Decided, Failure> {
         for (slot, part) in parts {
             let looks = peek || !progress.admitted;
             match self.decide_part(slot, &part, looks, (together, deadline)).await {
                 Ok(decided) => progress.note(slot, part, decided, looks),
-                Err(failure) => return Err(self.give_up(progress, together, failure).await),
+                Err(failure) => return Err(self.give_up(progress, failure, (together, deadline)).await),
             }
         }
         if !progress.admitted && !progress.charged.is_empty() {
             let charged = std::mem::take(&mut progress.charged);
-            let given = self.give_back(&charged, &progress.outcomes, together).await;
+            let given = self.give_back(&charged, &progress.outcomes, (together, deadline)).await;
             for (slot, part) in charged {
                 // Untouched numbers, where they can be had; those after the charge say a little less.
-                let looked = self.decide_part(slot, &part, true, (together, deadline)).await.ok();
-                progress.untouched(&part, looked.filter(|_| given));
+                let looked = if given {
+                    self.decide_part(slot, &part, true, (together, deadline)).await.ok()
+                } else {
+                    None
+                };
+                progress.untouched(&part, looked);
             }
         }
         Ok(progress.decided())
@@ -100,20 +126,26 @@ impl Cluster {
     }
 
     /// Gives back what a batch was charged that will not be decided, and says whether anything of it may stay counted.
-    async fn give_up(&self, progress: Progress, together: Together, failure: Failure) -> Failure {
+    async fn give_up(
+        &self,
+        progress: Progress,
+        failure: Failure,
+        (together, deadline): (Together, Instant),
+    ) -> Failure {
         let given = progress.charged.is_empty()
-            || self.give_back(&progress.charged, &progress.outcomes, together).await;
+            || self.give_back(&progress.charged, &progress.outcomes, (together, deadline)).await;
         if given { failure } else { Failure { error: failure.error.perhaps_counted(), ..failure } }
     }
 
-    /// Gives charges back in a task of its own, so that nobody who leaves stops it half way; returns whether all are.
+    /// Gives charges back and returns whether all are, as far as it is known by the caller's deadline. It has a deadline
+    /// of its own and goes on in the background until then: what is left of the caller's may be nothing.
     async fn give_back(
         &self,
         charged: &[(u16, Part)],
         outcomes: &[Option<CheckOutcome>],
-        together: Together,
+        (together, deadline): (Together, Instant),
     ) -> bool {
-        let refunds: Vec<(u16, Vec<OwnRefund>)> = charged
+        let refunds = charged
             .iter()
             .map(|(slot, part)| {
                 let refunds = part.iter().filter_map(|(place, check)| {
@@ -125,45 +157,16 @@ impl Cluster {
             })
             .collect();
         let cluster = self.clone();
-        let deadline = Instant::now() + self.0.lane_options.timeout;
+        let own = Instant::now() + self.0.lane_options.timeout;
         let task = tokio::spawn(async move {
             let mut all = true;
-            for (slot, refunds) in refunds.into_iter().filter(|(_, refunds)| !refunds.is_empty()) {
-                let count = u64::try_from(refunds.len()).unwrap_or(u64::MAX);
-                let answer = cluster.ask_slot(slot, &Op::Refund(refunds), together, deadline).await;
+            for (count, answer) in cluster.refund_parts(refunds, together, own).await {
                 cluster.0.counters.happened(Event::Compensated, if answer.is_ok() { count } else { 0 });
                 all &= answer.is_ok();
             }
             all
         });
-        task.await.unwrap_or(false)
-    }
-
-    async fn refund(
-        &self,
-        refunds: Vec<OwnRefund>,
-        together: Together,
-        deadline: Instant,
-    ) -> Result<(), Failure> {
-        let mut parts: BTreeMap<u16, Vec<OwnRefund>> = BTreeMap::new();
-        for refund in refunds {
-            parts.entry(self.slot(refund.digest)).or_default().push(refund);
-        }
-        let mut failed = None;
-        for (slot, refunds) in parts {
-            // One node that is gone is no reason to keep what others were charged.
-            if let Err(failure) = self.ask_slot(slot, &Op::Refund(refunds), together, deadline).await {
-                failed = Some(failure);
-            }
-        }
-        failed.map_or(Ok(()), |failure| {
-            let error = match failure.kind {
-                // Other parts were given back.
-                Kind::Timeout => failure.error.perhaps_counted(),
-                _ => failure.error,
-            };
-            Err(Failure { kind: failure.kind, error })
-        })
+        matches!(tokio::time::timeout_at(deadline, task).await, Ok(Ok(true)))
     }
 }
 

@@ -4,7 +4,11 @@
 //! what is known not to have run is sent again.
 
 mod batch;
+mod refresh;
+mod refund;
 mod slots;
+
+pub(crate) use refund::Apart;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -17,14 +21,13 @@ use crate::lane::{Lane, LaneOptions, Together};
 use crate::link::{Dialer, Link, Target};
 use crate::measures::{Counters, Event};
 use crate::op::{Answer, Op};
+use refresh::Refreshing;
 use slots::{Node, Slots};
 
 /// A question is sent to so many nodes at most: a slot that moves is found with the second or third.
 const MOST_HOPS: usize = 8;
 /// How long to wait while the keys of a slot are on two nodes.
 const WHILE_MOVING: Duration = Duration::from_millis(2);
-/// The map is not asked for more often than this.
-const LEAST_AGE: Duration = Duration::from_millis(50);
 
 /// The way to a cluster. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -37,9 +40,17 @@ struct Inner {
     lane_options: LaneOptions,
     counters: Arc<Counters>,
     map: RwLock<Arc<Slots>>,
-    lanes: Mutex<HashMap<Node, Lane>>,
-    /// When the map was last asked for; held while it is.
-    refreshed: tokio::sync::Mutex<Option<Instant>>,
+    lanes: Mutex<HashMap<Node, Kept>>,
+    /// When the map may be asked for again; held while it is.
+    refreshing: tokio::sync::Mutex<Refreshing>,
+}
+
+/// A lane that is kept.
+#[derive(Debug)]
+struct Kept {
+    lane: Lane,
+    /// When a node last named this one.
+    redirected: Option<Instant>,
 }
 
 impl Cluster {
@@ -57,10 +68,10 @@ impl Cluster {
             counters,
             map: RwLock::default(),
             lanes: Mutex::default(),
-            refreshed: tokio::sync::Mutex::default(),
+            refreshing: tokio::sync::Mutex::default(),
         };
         let cluster = Self(Arc::new(inner));
-        cluster.refresh_soon();
+        cluster.refresh_soon(None);
         cluster
     }
 
@@ -74,36 +85,40 @@ impl Cluster {
     ) -> Result<Answer, Failure> {
         let mut together = Together { slot, asking: false, ..together };
         let mut node = self.node(slot, deadline).await?;
-        for _ in 1..MOST_HOPS {
+        let mut hops = 1;
+        while hops < MOST_HOPS {
             let failure = match self.lane(&node).ask(op.clone(), together, deadline).await {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
             };
             match &failure.kind {
                 Kind::Moved { host, port } => {
-                    self.0.counters.happened(Event::Redirected, 1);
-                    self.refresh_soon();
-                    node = named(host, *port, &node);
+                    node = self.redirected(named(host, *port, &node));
+                    self.refresh_soon(None);
                     together.asking = false;
+                    hops += 1;
                 }
                 Kind::Ask { host, port } => {
-                    self.0.counters.happened(Event::Redirected, 1);
-                    node = named(host, *port, &node);
+                    node = self.redirected(named(host, *port, &node));
                     together.asking = true;
+                    hops += 1;
                 }
+                // It lasts until the slot has moved, which is no hop; the deadline ends it.
                 Kind::TryAgain if Instant::now() + WHILE_MOVING < deadline => {
                     tokio::time::sleep(WHILE_MOVING).await;
                 }
                 // Nothing was sent, or nothing ran: another node may have the slot by now.
                 Kind::Unreachable | Kind::ReadOnly if Instant::now() < deadline => {
-                    self.refresh(deadline).await;
+                    self.refresh(deadline, Some(&node)).await;
                     match self.known(slot) {
                         Some(other) if other != node => node = other,
                         _ => return Err(failure),
                     }
+                    together.asking = false;
+                    hops += 1;
                 }
                 _ => {
-                    self.refresh_soon();
+                    self.refresh_soon(Some(node));
                     return Err(failure);
                 }
             }
@@ -130,7 +145,7 @@ impl Cluster {
         if let Some(node) = self.known(slot) {
             return Ok(node);
         }
-        self.refresh(deadline).await;
+        self.refresh(deadline, None).await;
         self.known(slot).ok_or_else(|| Failure::unreachable("no node of the cluster answers for the slot"))
     }
 
@@ -142,69 +157,36 @@ impl Cluster {
         Arc::clone(&self.0.map.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Notes a redirection to a node, whose lane is kept from now on although the map may not name it yet.
+    fn redirected(&self, node: Node) -> Node {
+        self.0.counters.happened(Event::Redirected, 1);
+        // Opened, should there be none.
+        drop(self.lane(&node));
+        let mut lanes = self.0.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kept) = lanes.get_mut(&node) {
+            kept.redirected = Some(Instant::now());
+        }
+        node
+    }
+
     /// Returns the lane to a node, opened when it is first needed.
     fn lane(&self, node: &Node) -> Lane {
         let mut lanes = self.0.lanes.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(lane) = lanes.get(node) {
-            return lane.clone();
+        if let Some(kept) = lanes.get(node) {
+            return kept.lane.clone();
         }
         let (host, port) = node.clone();
         let dialer = Dialer { target: Target::Server { host, port }, ..self.0.dialer.clone() };
         let link = Link::keep(dialer, Arc::clone(&self.0.counters));
         let lane = Lane::open(link, self.0.lane_options.clone(), Arc::clone(&self.0.counters));
-        lanes.insert(node.clone(), lane.clone());
+        lanes.insert(node.clone(), Kept { lane: lane.clone(), redirected: None });
         lane
-    }
-
-    /// Asks for the map in the background.
-    fn refresh_soon(&self) {
-        let cluster = self.clone();
-        let deadline = Instant::now() + self.0.lane_options.timeout.max(Duration::from_secs(1));
-        tokio::spawn(async move { cluster.refresh(deadline).await });
-    }
-
-    /// Asks for the map, unless somebody has just done so.
-    async fn refresh(&self, deadline: Instant) {
-        let Ok(mut refreshed) = tokio::time::timeout_at(deadline, self.0.refreshed.lock()).await else {
-            return;
-        };
-        if refreshed.is_some_and(|then| then.elapsed() < LEAST_AGE) {
-            return;
-        }
-        let known: Vec<Node> = self.map().nodes().into_iter().cloned().collect();
-        for node in known.iter().chain(&self.0.seeds) {
-            if let Some(slots) = self.slots_of(node, deadline).await {
-                self.retain(&slots);
-                *self.0.map.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(slots);
-                *refreshed = Some(Instant::now());
-                return;
-            }
-        }
-    }
-
-    async fn slots_of(&self, node: &Node, deadline: Instant) -> Option<Slots> {
-        let lane = self.lane(node);
-        let live = tokio::time::timeout_at(deadline, lane.link().live()).await.ok()?.ok()?;
-        let mut connection = live.connection.clone();
-        let mut question = redis::cmd("CLUSTER");
-        question.arg("SLOTS");
-        // A node that hangs is not the only one.
-        let patience = self.0.lane_options.timeout.max(Duration::from_millis(100));
-        let answer = tokio::time::timeout(patience, connection.send_packed_command(&question)).await;
-        let slots = Slots::read(&answer.ok()?.ok()?, &node.0)?;
-        (!slots.nodes().is_empty()).then_some(slots)
-    }
-
-    /// Closes the lanes to nodes that are neither primaries nor seeds.
-    fn retain(&self, slots: &Slots) {
-        let nodes = slots.nodes();
-        let mut lanes = self.0.lanes.lock().unwrap_or_else(PoisonError::into_inner);
-        lanes.retain(|node, _| nodes.contains(&node) || self.0.seeds.contains(node));
     }
 }
 
-/// Returns the node that a redirection names; without a host it is that of the node that said so.
+/// Returns the node that a redirection names; without a host (or with `?`, a host that is not known) it is
+/// that of the node that said so.
 fn named(host: &str, port: u16, by: &Node) -> Node {
-    let host = if host.is_empty() { &by.0 } else { host };
+    let host = if host.is_empty() || host == "?" { &by.0 } else { host };
     (host.to_owned(), port)
 }

@@ -24,8 +24,10 @@ impl Slots {
             };
             let [host, Value::Int(port), ..] = primary.as_slice() else { return None };
             let host = match host {
-                Value::BulkString(host) if !host.is_empty() => String::from_utf8(host.clone()).ok()?,
-                Value::SimpleString(host) if !host.is_empty() => host.clone(),
+                Value::BulkString(host) if !host.is_empty() && host != b"?" => {
+                    String::from_utf8(host.clone()).ok()?
+                }
+                Value::SimpleString(host) if !host.is_empty() && host != "?" => host.clone(),
                 _ => asked.to_owned(),
             };
             let number = |number: i64| u16::try_from(number).ok();
@@ -62,14 +64,19 @@ mod tests {
 
     #[test]
     fn a_slot_is_found_in_its_range_and_nowhere_else() {
-        let reply =
-            Value::Array(vec![range(100, 200, "b", 2), range(0, 99, "", 1), range(300, 16_383, "b", 2)]);
+        let reply = Value::Array(vec![
+            range(100, 200, "b", 2),
+            range(0, 99, "", 1),
+            range(300, 16_382, "b", 2),
+            range(16_383, 16_383, "?", 1),
+        ]);
         let slots = Slots::read(&reply, "asked").unwrap();
         assert_eq!(slots.node(0), Some(&("asked".to_owned(), 1)));
         assert_eq!(slots.node(99), Some(&("asked".to_owned(), 1)));
         assert_eq!(slots.node(100), Some(&("b".to_owned(), 2)));
         assert_eq!(slots.node(250), None);
-        assert_eq!(slots.node(16_383), Some(&("b".to_owned(), 2)));
+        assert_eq!(slots.node(16_382), Some(&("b".to_owned(), 2)));
+        assert_eq!(slots.node(16_383), Some(&("asked".to_owned(), 1)), "a host that is not known");
         assert_eq!(slots.nodes().len(), 2);
         assert!(Slots::read(&Value::Okay, "asked").is_none());
     }

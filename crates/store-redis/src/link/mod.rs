@@ -10,7 +10,7 @@ use redis::aio::MultiplexedConnection;
 use tokio::sync::{mpsc, watch};
 
 pub(crate) use dial::{Dialer, Target};
-use pause::Pause;
+pub(crate) use pause::Pause;
 
 use crate::error::Failure;
 use crate::measures::{Counters, Event};
