@@ -118,9 +118,11 @@ impl Breaker {
         self.is_open.store(false, Ordering::Release);
         self.health.send_replace(StoreHealth::Up);
         drop(guard);
+        // Not within the line: what nobody logs is not evaluated.
+        let without = self.without.swap(0, Ordering::Relaxed);
         tracing::error!(
             seconds = now.saturating_duration_since(open.began).as_secs_f64(),
-            decided_without = self.without.swap(0, Ordering::Relaxed),
+            decided_without = without,
             "the store answers again: limits are shared as before"
         );
     }
