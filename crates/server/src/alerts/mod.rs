@@ -84,7 +84,7 @@ impl Alerts {
         }
         // A desk goes on for as long as the board is there, which is here. Were one to panic, the others go on.
         while desks.join_next().await.is_some() {}
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 
     /// Returns what became of alerts so far.

@@ -132,7 +132,10 @@ impl Webhook {
                 return Ok(());
             }
             let rest = Limited::new(answer.into_body(), MOST_READ).collect().await;
-            Err(SendError::Refused(status, said(&rest.map(|rest| rest.to_bytes()).unwrap_or_default())))
+            Err(SendError::Refused(
+                status,
+                said(&rest.map(http_body_util::Collected::to_bytes).unwrap_or_default()),
+            ))
         };
         // Not a task of its own: the connection ends with the exchange, whoever gives that up.
         tokio::pin!(exchange, connection);
