@@ -177,7 +177,7 @@ impl Report {
         self.variables.insert(place, names);
     }
 
-    /// Returns whether the value at a place came from the environment, in part at least.
+    /// Returns whether the value at a place is one variable of the environment, and nothing besides.
     pub(crate) fn is_variable(&self, place: Place) -> bool {
         self.bare_variables.contains(&place)
     }

@@ -19,12 +19,21 @@ pub(super) fn read(node: &Node, report: &mut Report) -> Option<AlertsChoice> {
     let bounds = (Span::from_secs(1), Span::from_secs(3_600));
     let every = fields.get("every").map(|node| span_within(node, "every", bounds, report));
     fields.finish(&["slack", "email", "labels"], report);
-    let webhooks: Option<Vec<Uri>> = one_or_more(webhook?).iter().map(|node| url(node, report)).collect();
-    Some(AlertsChoice { webhooks: webhooks?, every: every.unwrap_or(Some(EVERY))? })
+    let webhooks = one_or_more(webhook?).iter().filter_map(|node| url(node, report)).collect();
+    Some(AlertsChoice { webhooks, every: every.unwrap_or(Some(EVERY))? })
 }
 
 fn url(node: &Node, report: &mut Report) -> Option<Uri> {
     let text = node.text("webhook", report)?;
+    if text.contains('@') {
+        // What it holds is not repeated.
+        report.add(
+            node.place,
+            "the address holds a user or a password",
+            "put Alertmanager where none is needed",
+        );
+        return None;
+    }
     let uri: Option<Uri> = text.parse().ok();
     let known = |uri: &Uri| matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some();
     let Some(uri) = uri.filter(known) else {
@@ -32,10 +41,6 @@ fn url(node: &Node, report: &mut Report) -> Option<Uri> {
         report.add(node.place, message, "write Alertmanager's: http://host:9093");
         return None;
     };
-    if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
-        report.add(node.place, "the address holds a password", "put Alertmanager where none is needed");
-        return None;
-    }
     if uri.path() != "/" || uri.query().is_some() {
         return Some(uri);
     }
