@@ -23,10 +23,12 @@ impl Ask {
         Self { cost, max_delay: Span::MAX }
     }
 
-    /// Returns the same with the longest delay the caller can hold a request; only a leaky bucket delays.
+    /// Returns the same with the longest delay the caller can hold a request; only a leaky bucket delays. One of 2^52 µs
+    /// or more, past the last instant there is, is any ([`Span::MAX`]).
     #[must_use]
     pub const fn within(self, max_delay: Span) -> Self {
-        Self { cost: self.cost, max_delay }
+        let past_the_last = max_delay.as_micros() > Timestamp::MAX.as_micros();
+        Self { cost: self.cost, max_delay: if past_the_last { Span::MAX } else { max_delay } }
     }
 
     /// Returns the units asked for.
@@ -176,4 +178,18 @@ pub enum Place {
     },
     /// At the tail of a queue that looked like this after the charge.
     Tail(Level),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Ask, Span, Timestamp};
+
+    /// A delay that no double holds exactly would be another one in the script.
+    #[test]
+    fn a_delay_past_the_last_instant_is_any() {
+        let last = Timestamp::MAX.as_micros();
+        assert_eq!(Ask::ONE.within(Span::from_micros(last)).max_delay().as_micros(), last);
+        assert_eq!(Ask::ONE.within(Span::from_micros(last + 1)), Ask::ONE);
+        assert_eq!(Ask::ONE.within(Span::from_micros(u64::MAX - 1)), Ask::ONE);
+    }
 }

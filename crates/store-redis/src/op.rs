@@ -4,8 +4,14 @@ use tidegate_algorithms::{Ask, Quota, Receipt, State};
 use tidegate_store::{Decided, Give, LimitId, Refund};
 
 /// The name of a (limit, key) outside this process: the first half of a keyed SHA-256.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Digest(pub(crate) [u8; 16]);
+
+impl std::fmt::Debug for Digest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
 
 /// One question.
 #[derive(Debug, Clone)]

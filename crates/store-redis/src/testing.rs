@@ -1,13 +1,20 @@
 //! For tests: the script asked directly, one call at a time, and random runs that hold it against the naive store.
 
+mod clock;
+mod differential;
+mod numbers;
+mod questions;
+
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use redis::{Connection, ConnectionLike as _};
 use tidegate_algorithms::{State, Timestamp};
 use tidegate_store::{Check, Decided, LimitId, Refund, Reply, Store, StoreError};
 
+pub use differential::{Tally, differential};
+
 use crate::digest::Namer;
-use crate::op::{Answer, Op, OwnCheck, OwnRefund};
+use crate::op::{Answer, Digest, Op, OwnCheck, OwnRefund};
 use crate::options::Secret;
 use crate::script::{Call, Script};
 
@@ -58,6 +65,40 @@ impl Scripted {
         Ok(read.answers)
     }
 
+    /// Returns the values of keys as they are, each with an expiry of its own.
+    pub(crate) fn values(&self, digests: &[Digest]) -> Result<Vec<Option<Vec<u8>>>, String> {
+        let mut pipe = redis::pipe();
+        for digest in digests {
+            let key = digest.redis_key(&self.prefix);
+            pipe.get(&key).pttl(&key);
+        }
+        let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        let read: redis::RedisResult<Vec<redis::Value>> = pipe.query(&mut *connection);
+        let read = read.map_err(|error| error.to_string())?;
+        let pairs = read.as_chunks::<2>().0.iter();
+        pairs
+            .map(|[value, left]| match (value, left) {
+                (redis::Value::Nil, _) => Ok(None),
+                (redis::Value::BulkString(value), redis::Value::Int(1..)) => Ok(Some(value.clone())),
+                (value, left) => Err(format!("{value:?} is kept for {left:?} ms")),
+            })
+            .collect()
+    }
+
+    /// Decides several checks in one call, each as a question of its own, as those of callers who wait together are.
+    ///
+    /// # Errors
+    /// When the server does not answer, or not with a decision on each.
+    pub fn decide_each(&self, checks: &[Check<'_>]) -> Result<Vec<Decided>, StoreError> {
+        let op = |check| Ok(Op::Decide { checks: vec![self.own(check)?], peek: false });
+        let ops = checks.iter().map(op).collect::<Result<Vec<_>, StoreError>>()?;
+        let decided = |answer| match answer? {
+            Answer::Decided(decided) => Ok(decided),
+            Answer::Done | Answer::State(_) => Err(StoreError::rejected("another answer")),
+        };
+        self.ask(&ops, None)?.into_iter().map(decided).collect()
+    }
+
     fn one(&self, op: Op, at: Option<Timestamp>) -> Result<Answer, StoreError> {
         let mut answers = self.ask(&[op], at)?;
         answers.pop().unwrap_or_else(|| Err(StoreError::rejected("there is no answer")))
@@ -85,7 +126,7 @@ impl Scripted {
         }
     }
 
-    fn key(&self, limit: LimitId, key: &[u8]) -> Result<crate::op::Digest, StoreError> {
+    fn key(&self, limit: LimitId, key: &[u8]) -> Result<Digest, StoreError> {
         let quota = tidegate_algorithms::Quota::calendar_window(1, tidegate_algorithms::Calendar::Day);
         let Ok(quota) = quota else { return Err(StoreError::rejected("no quota")) };
         let ask = tidegate_algorithms::Ask::ONE;

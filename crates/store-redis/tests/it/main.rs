@@ -5,5 +5,6 @@ mod cluster;
 mod conforms;
 mod failures;
 mod rights;
+mod script;
 mod sentinel;
 mod tools;

@@ -99,6 +99,16 @@ impl Naive {
     fn world(&self) -> MutexGuard<'_, World> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Returns every state of a key, to compare with what another store wrote.
+    pub fn plans(&self, limit: LimitId, key: &[u8]) -> Plans {
+        self.world().map.get(&(limit, key.to_vec())).cloned().unwrap_or_default()
+    }
+
+    /// Puts states in the place of a key's own, to decide on what another store found.
+    pub fn put(&self, limit: LimitId, key: &[u8], plans: Plans) {
+        self.world().map.insert((limit, key.to_vec()), plans);
+    }
 }
 
 impl Store for Naive {

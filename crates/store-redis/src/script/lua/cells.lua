@@ -23,11 +23,12 @@ local function parse(cell)
   slow.forget(cell)
 end
 
--- Returns the cell of a key, its current state read if it is of this quota, or else every state.
+-- Returns the cell of a key, its current state read if it is of this quota, or else every state. At the last instant there
+-- is nothing is kept.
 local function cell_for(index, q)
   local cell = cells[index] or open(index)
   if cell.parsed or cell.bad then
-    if not cell.bad and (cell.several or (cell.current and cell.current.q.code ~= q.code)) then
+    if not cell.bad and (cell.several or now == LAST or (cell.current and cell.current.q.code ~= q.code)) then
       slow.forget(cell)
     end
     return cell
@@ -35,7 +36,7 @@ local function cell_for(index, q)
   local raw = cell.raw
   if not raw then
     cell.parsed = true
-  elseif sub(raw, 1, #q.code) == q.code then
+  elseif sub(raw, 1, #q.code) == q.code and now < LAST then
     local st = state_of(q, raw, #q.code + 1)
     if not st then
       cell.bad = true

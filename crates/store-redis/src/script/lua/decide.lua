@@ -16,13 +16,13 @@ local function decide(q, st, cost, delay)
 end
 slow.decide = decide
 
--- Returns the instant from which a state cannot be told from a fresh one.
+-- Returns the instant from which a state cannot be told from a fresh one, the last there is at most.
 local function keep_until(q, st)
   local kind = q.kind
   if kind == TOKEN then
-    return st.whole < q.limit and st.micros + (q.limit - st.whole) * q.q or 0
+    return st.whole < q.limit and min(st.micros + (q.limit - st.whole) * q.q, LAST) or 0
   elseif kind <= MONTH then
-    return st.count > 0 and st.ends or 0
+    return st.count > 0 and min(st.ends, LAST) or 0
   end
-  return slow.keep_until(q, st)
+  return min(slow.keep_until(q, st), LAST)
 end

@@ -95,7 +95,6 @@ for index, cell in pairs(cells) do
       value = slow.value_bytes(nil, cell.left)
     end
     if value then
-      ends = min(ends, LAST)
       -- A caller's instants pass at no speed of their own: what they leave stays an hour at least.
       local millis = ARGV[1] == '' and ceil(ends / 1000) or ceil((clock + max(ends - now, 3600000000)) / 1000)
       call('SET', KEYS[index], value, 'PXAT', millis)

@@ -41,7 +41,7 @@
   end
 
   local function until_clamped(q, st)
-    return min(max(keep_until(q, st), now), LAST)
+    return max(keep_until(q, st), now)
   end
 
   local function stricter(q, carried, left)

@@ -1,0 +1,103 @@
+//! Random numbers, and quotas over the whole domain of them.
+
+use tidegate_algorithms::{Anchor, Calendar, Quota, QuotaError, Rate, Span};
+
+/// A seeded sequence (SplitMix64).
+#[derive(Debug, Clone)]
+pub(super) struct Numbers(pub(super) u64);
+
+impl Numbers {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Returns a number below `bound`, 0 where there is none.
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
+        self.next().checked_rem(bound).unwrap_or(0)
+    }
+
+    /// Returns a place below `bound`.
+    pub(super) fn index(&mut self, bound: usize) -> usize {
+        usize::try_from(self.below(bound as u64)).unwrap_or(0)
+    }
+
+    /// Returns whether one of `of` came up.
+    pub(super) fn one_in(&mut self, of: u64) -> bool {
+        self.below(of) == 0
+    }
+
+    /// Returns a number up to `most`, which is below 2^63: a short one as likely as a long one.
+    pub(super) fn any_size(&mut self, most: u64) -> u64 {
+        let bits = self.below(65 - u64::from(most.leading_zeros()));
+        self.below(1 << bits).min(most)
+    }
+
+    /// Returns a span from a millisecond to 400 days, round, or long, or of any size.
+    pub(super) fn span(&mut self) -> Span {
+        const ROUND: [u64; 8] = [1, 10, 250, 1_000, 10_000, 60_000, 3_600_000, 86_400_000];
+        const LONGEST: u64 = tidegate_algorithms::MAX_SPAN.as_micros();
+        let micros = match self.below(5) {
+            0 | 1 => ROUND.get(self.index(ROUND.len())).copied().unwrap_or(1) * 1_000,
+            2 => self.below(LONGEST),
+            _ => self.any_size(LONGEST),
+        };
+        Span::from_micros(micros).clamp(tidegate_algorithms::MIN_SPAN, tidegate_algorithms::MAX_SPAN)
+    }
+
+    /// Returns units: a few, or of any size, or many.
+    fn units(&mut self, least: u64, most: u64) -> u64 {
+        let units = match self.below(5) {
+            0 | 1 => self.any_size(10.min(most)),
+            2 => self.below(most + 1),
+            _ => self.any_size(most),
+        };
+        units.max(least)
+    }
+
+    fn rate(&mut self) -> Result<Rate, QuotaError> {
+        let units = if self.one_in(3) { 1 } else { self.units(1, 1 << 30) };
+        Rate::new(units, self.span())
+    }
+
+    /// Returns a quota of one of [`KINDS`] algorithms.
+    ///
+    /// # Errors
+    /// Never: the numbers are of the domain.
+    pub(super) fn quota(&mut self, kind: usize) -> Result<Quota, QuotaError> {
+        let (most, span) = (1 << 30, self.span());
+        match kind {
+            0 => match self.below(6) {
+                0 | 1 => Quota::fixed_window(self.units(0, most), span, Anchor::Clock),
+                2 => Quota::calendar_window(self.units(0, most), Calendar::Day),
+                3 => Quota::calendar_window(self.units(0, most), Calendar::Month),
+                4 => Quota::calendar_window(self.units(0, most), Calendar::Week),
+                _ => Quota::fixed_window(self.units(0, most), span, Anchor::FirstHit),
+            },
+            1 => Quota::sliding_log(self.units(0, 100_000), span),
+            2 => Quota::sliding_counter(self.units(0, most), span),
+            3 => Quota::token_bucket(self.units(1, most), self.rate()?),
+            4 => Quota::leaky_bucket(self.rate()?, self.units(0, most)),
+            5 => Quota::fixed_window(self.units(0, most), span, Anchor::FirstHit),
+            _ => Quota::lockout(self.units(1, most), span, self.span()),
+        }
+    }
+}
+
+/// How many kinds of quotas there are: of fixed windows those that the first hit begins are another one.
+pub(super) const KINDS: usize = 7;
+
+/// Returns the kind of a quota.
+pub(super) fn kind(quota: &Quota) -> usize {
+    match quota {
+        Quota::FixedWindow(window) if window.anchor() == Anchor::FirstHit => 5,
+        Quota::FixedWindow(_) => 0,
+        Quota::SlidingLog(_) => 1,
+        Quota::SlidingCounter(_) => 2,
+        Quota::TokenBucket(_) => 3,
+        Quota::LeakyBucket(_) => 4,
+        Quota::Lockout(_) => 6,
+    }
+}
