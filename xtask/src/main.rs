@@ -1,16 +1,23 @@
-//! House tasks that neither a linter nor the compiler can state. Run as `cargo xtask tidy`.
+//! House tasks: what neither a linter nor the compiler can state (`cargo xtask tidy`), and what is measured
+//! (`cargo xtask bench redis`).
 
+mod bench;
 mod tidy;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask tidy";
+const USAGE: &str = "usage: cargo xtask tidy | cargo xtask bench redis";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["tidy"] => report(tidy::run()),
+        ["bench", name] => match bench::run(name) {
+            Ok(true) => ExitCode::SUCCESS,
+            Ok(false) => fail(USAGE),
+            Err(error) => fail(&format!("bench: {error:#}")),
+        },
         _ => fail(USAGE),
     }
 }

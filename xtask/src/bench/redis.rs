@@ -1,0 +1,69 @@
+//! `cargo xtask bench redis`: what the store in Redis costs, against what one would write by hand, on one server in one run.
+
+mod bytes;
+mod callers;
+mod cpu;
+mod gateway;
+mod keys;
+mod scripts;
+mod server;
+mod show;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use tidegate_store_redis::{RedisOptions, RedisStore, Secret, Servers};
+use tokio::runtime::Runtime;
+
+use server::Server;
+use show::Page;
+
+/// Starts a server, takes every measurement and prints the tables.
+///
+/// # Errors
+/// When there is no `redis-server`, or anything measured fails or decides otherwise than it has to.
+pub(super) fn run() -> Result<()> {
+    let bench = Bench::new()?;
+    let mut page = Page::new();
+    page.line(&format!(
+        "Redis {}, one server on the loopback interface, nothing kept on the disk; {} cores, shared with the callers, \
+         who run on {WORKERS} threads.",
+        bench.server.version()?,
+        std::thread::available_parallelism().map_or(1, usize::from),
+    ));
+    cpu::measure(&bench, &mut page)?;
+    gateway::measure(&bench, &mut page)?;
+    bytes::measure(&bench, &mut page)?;
+    page.finish()
+}
+
+/// How many threads the callers run on.
+const WORKERS: usize = 2;
+/// How many keys there are.
+const KEYS: usize = 100_000;
+
+/// What the measurements share.
+struct Bench {
+    server: Server,
+    runtime: Runtime,
+    keys: Arc<Vec<Vec<u8>>>,
+}
+
+impl Bench {
+    fn new() -> Result<Self> {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build();
+        let runtime = runtime.context("starting the callers' threads")?;
+        Ok(Self { server: Server::start()?, runtime, keys: Arc::new(keys::all(KEYS)) })
+    }
+
+    /// Connects a store as a gateway does, but for a deadline that no machine under load misses.
+    fn store(&self) -> Result<RedisStore> {
+        let servers = Servers::Standalone { host: "127.0.0.1".to_owned(), port: self.server.port() };
+        let mut options = RedisOptions::new(servers, Secret::new(*b"a secret that measures nothing.."));
+        options.timeout = Duration::from_secs(10);
+        let _guard = self.runtime.enter();
+        Ok(RedisStore::connect(options)?)
+    }
+}

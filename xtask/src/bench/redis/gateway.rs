@@ -1,0 +1,167 @@
+//! A gateway's decision path: whole requests through the limiter, by a policy, over the store.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use tidegate::Limiter;
+use tidegate::policy_file::{Request, parse_embedded};
+use tidegate_store::Store as _;
+use tidegate_store_redis::RedisStore;
+
+use super::keys::Random;
+use super::show::{Page, median};
+use super::{Bench, KEYS};
+
+const ROUNDS: usize = 3;
+const DECISIONS: usize = 64_000;
+/// How many callers flood a key.
+const CALLERS: usize = 64;
+/// How long it is flooded.
+const FLOOD: Duration = Duration::from_secs(5);
+/// The most calls a second that a flood may cost.
+const AIM: f64 = 2.0;
+const HEADER: HeaderName = HeaderName::from_static("x-account");
+
+/// Measures, and adds the tables.
+pub(super) fn measure(bench: &Bench, page: &mut Page) -> Result<()> {
+    page.line("### Decisions of one gateway's path");
+    page.line(&format!(
+        "`Limiter::check` on requests with a header, by a policy of one token bucket, over {KEYS} random keys; medians of \
+         {ROUNDS} rounds of {DECISIONS} decisions (a tenth for one caller)."
+    ));
+    let path = Path::new(bench, "token_bucket: { capacity: 1000000, refill: 1 per 60s }")?;
+    let mut rows = Vec::new();
+    for callers in [1, 64, 512] {
+        let count = if callers == 1 { DECISIONS / 10 } else { DECISIONS };
+        path.decide(bench, callers, count)?;
+        let rates = (0..ROUNDS).map(|_| path.decide(bench, callers, count)).collect::<Result<Vec<_>>>()?;
+        rows.push([callers.to_string(), format!("{:.0}", median(&rates))]);
+    }
+    page.table(["callers", "decisions a second"], &rows);
+    flood(bench, page)
+}
+
+fn flood(bench: &Bench, page: &mut Page) -> Result<()> {
+    page.line("### One key flooded");
+    page.line(&format!(
+        "{CALLERS} callers through one limiter ask for {} s for one key that has used up what it may; a refusal counts \
+         wherever it was decided.",
+        FLOOD.as_secs()
+    ));
+    let (mut rows, mut most) = (Vec::new(), 0.0_f64);
+    // A bucket that refills in a second admits within the flood, and its waits are a second at most: beside the aim.
+    for (wait, refill, aimed) in [
+        ("an hour", "1 per 1h", true),
+        ("ten seconds", "1 per 10s", true),
+        ("up to a second", "1 per 1s", false),
+    ] {
+        let path = Path::new(bench, &format!("token_bucket: {{ capacity: 1, refill: {refill} }}"))?;
+        let (calls, refused) = path.flood(bench)?;
+        most = if aimed { most.max(calls) } else { most };
+        rows.push([wait.to_owned(), format!("{calls:.2}"), format!("{refused:.0}")]);
+    }
+    page.table(["wait of the key", "calls to the store a second", "refusals a second"], &rows);
+    page.aim(
+        "calls to the store a second while one key is flooded whose wait is longer than the flood",
+        most,
+        AIM,
+    );
+    Ok(())
+}
+
+/// A limiter as a gateway has it, and the store behind it.
+struct Path {
+    limiter: Limiter,
+    store: RedisStore,
+}
+
+impl Path {
+    fn new(bench: &Bench, algorithm: &str) -> Result<Self> {
+        // Each counts under a name of its own.
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let policy = format!(
+            "tidegate: 1
+keys: {{ account: {{ header: {HEADER} }} }}
+rules:
+  - name: bench-{number}
+    match: {{ path: /api/** }}
+    limits:
+      - {{ name: per-account, says: As the numbers say, key: account, {algorithm} }}
+"
+        );
+        let policy = parse_embedded("bench.yaml", &policy)?;
+        let store = bench.store()?;
+        let limiter = Limiter::from_policy_with(policy, Arc::new(store.clone()))?;
+        Ok(Self { limiter, store })
+    }
+
+    /// Has so many callers make `count` decisions, all of them admitted, and returns how many they made a second.
+    #[allow(clippy::cast_precision_loss, reason = "counts of decisions are small")]
+    fn decide(&self, bench: &Bench, callers: usize, count: usize) -> Result<f64> {
+        let own = count / callers;
+        let began = Instant::now();
+        bench.together(callers, |caller| {
+            let (limiter, keys) = (self.limiter.clone(), Arc::clone(&bench.keys));
+            let mut random = Random::new(caller as u64);
+            async move {
+                for _ in 0..own {
+                    let key = keys.get(random.below(KEYS)).map_or(&[][..], Vec::as_slice);
+                    ensure!(is_allowed(&limiter, key).await?, "a request was refused");
+                }
+                Ok(())
+            }
+        })?;
+        Ok((own * callers) as f64 / began.elapsed().as_secs_f64())
+    }
+
+    /// Floods one key and returns the calls to the store a second, and the refusals.
+    #[allow(clippy::cast_precision_loss, reason = "counts of calls are small")]
+    fn flood(&self, bench: &Bench) -> Result<(f64, f64)> {
+        // The first request is admitted, and makes the connection.
+        ensure!(bench.runtime.block_on(is_allowed(&self.limiter, b"flooded"))?, "the first was refused");
+        let refused = Arc::new(AtomicU64::new(0));
+        let (calls, began) = (self.calls(), Instant::now());
+        bench.together(CALLERS, |_| {
+            let (limiter, refused) = (self.limiter.clone(), Arc::clone(&refused));
+            async move {
+                while began.elapsed() < FLOOD {
+                    let is_refused = !is_allowed(&limiter, b"flooded").await?;
+                    refused.fetch_add(u64::from(is_refused), Ordering::Relaxed);
+                    // A real request waits for its socket between two of these.
+                    tokio::task::yield_now().await;
+                }
+                Ok(())
+            }
+        })?;
+        let seconds = began.elapsed().as_secs_f64();
+        let refused = refused.load(Ordering::Relaxed);
+        ensure!(refused > 0, "the flood was not refused");
+        Ok(((self.calls() - calls) as f64 / seconds, refused as f64 / seconds))
+    }
+
+    /// Returns how many calls the store has made, of whatever kind.
+    fn calls(&self) -> u64 {
+        self.store.measures().calls.iter().map(|(_, count)| count).sum()
+    }
+}
+
+async fn is_allowed(limiter: &Limiter, key: &[u8]) -> Result<bool> {
+    let mut headers = HeaderMap::with_capacity(1);
+    headers.insert(HEADER, HeaderValue::from_bytes(key)?);
+    let request = Request {
+        method: "GET",
+        host: None,
+        path: "/api/orders",
+        query: None,
+        headers: &headers,
+        peer: None,
+        body: None,
+    };
+    let verdict = limiter.check(&request).await;
+    ensure!(verdict.degraded().is_none(), "the store did not decide: {:?}", verdict.degraded());
+    Ok(verdict.is_allowed())
+}
