@@ -29,7 +29,7 @@ impl Namer {
     /// Returns what instances compare to see whether they have one secret: eight bytes of a keyed hash, as hex digits.
     pub(crate) fn fingerprint(&self) -> String {
         let tag = hmac::sign(&self.0, b"tidegate: one secret on every instance");
-        tag.as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+        hex(tag.as_ref().get(..8).unwrap_or_default())
     }
 }
 
@@ -61,6 +61,17 @@ impl Digest {
         key.extend_from_slice(&self.0);
         key
     }
+}
+
+/// Returns bytes as hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    let mut digits = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        for half in [byte >> 4, byte & 15] {
+            digits.push(char::from_digit(u32::from(half), 16).unwrap_or_default());
+        }
+    }
+    digits
 }
 
 /// Returns the cluster slot of a key: CRC-16/XMODEM modulo 16,384 of what stands between the first `{` and the next `}`, or

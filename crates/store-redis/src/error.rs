@@ -193,10 +193,9 @@ fn of_code(code: &str, detail: &str, error: &RedisError) -> Failure {
             Kind::NoReplicas,
             "Redis has fewer replicas than min-replicas-to-write asks for, and takes no writes: bring them back",
         ),
-        ("NOPERM" | "NOAUTH" | "WRONGPASS", _) => (
-            Kind::NotPermitted,
-            "Redis does not permit it to this user; `tidegate doctor` says which right is missing",
-        ),
+        ("NOPERM" | "NOAUTH" | "WRONGPASS", _) => {
+            (Kind::NotPermitted, "Redis does not permit it to this user; docs/redis.md lists the rights")
+        }
         ("MOVED", Some((host, port))) => (Kind::Moved { host, port }, "another node has the slot"),
         ("ASK", Some((host, port))) => (Kind::Ask { host, port }, "another node has the key"),
         ("TRYAGAIN", _) => {

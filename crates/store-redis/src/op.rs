@@ -47,6 +47,7 @@ pub(crate) struct OwnRefund {
 
 /// The answer to an [`Op`].
 #[derive(Debug, Clone)]
+#[allow(clippy::large_enum_variant, reason = "nearly every answer is the large one, and each is moved once")]
 pub(crate) enum Answer {
     /// To a decision or a peek.
     Decided(Decided),

@@ -102,7 +102,9 @@ mod tests {
 
     fn of(answers: [Result<(), Failure>; 2]) -> Option<bool> {
         let mut apart = Apart::default();
-        answers.into_iter().for_each(|answer| apart.note(answer));
+        for answer in answers {
+            apart.note(answer);
+        }
         apart.result().err().map(|failure| failure.error.may_have_counted())
     }
 

@@ -33,10 +33,10 @@ pub(super) fn write(quota: &Quota, state: &State, out: &mut Vec<u8>) -> Option<(
             sized(out, counter.previous, bytes);
         }
         (Quota::TokenBucket(bucket), State::Credit(level)) => {
-            write_level(out, *level, bucket.refill().units())
+            write_level(out, *level, bucket.refill().units());
         }
         (Quota::LeakyBucket(bucket), State::Backlog(level)) => {
-            write_level(out, *level, bucket.rate().units())
+            write_level(out, *level, bucket.rate().units());
         }
         (Quota::Lockout(_), State::Lock(lock)) => {
             instant(out, lock.ends_at);

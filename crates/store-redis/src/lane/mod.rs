@@ -92,9 +92,8 @@ impl Lane {
         }
         match tokio::time::timeout_at(deadline, answered).await {
             Ok(Ok(answer)) => answer.map_err(|failure| self.counted(failure)),
-            // Who has the question has dropped it unanswered.
-            Ok(Err(_)) => Err(self.counted(Failure::timeout(!asker.give_up()))),
-            Err(_) => Err(self.counted(Failure::timeout(!asker.give_up()))),
+            // Nobody answered in time, or who had the question has dropped it.
+            Ok(Err(_)) | Err(_) => Err(self.counted(Failure::timeout(!asker.give_up()))),
         }
     }
 

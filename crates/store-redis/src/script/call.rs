@@ -56,11 +56,6 @@ impl<'o> Call<'o> {
         call
     }
 
-    /// Returns the keys in Redis, each once.
-    pub(crate) fn keys(&self) -> &[Vec<u8>] {
-        &self.keys
-    }
-
     /// Returns the command.
     pub(crate) fn evalsha(&self, sha1: &str) -> Cmd {
         let mut cmd = Cmd::with_capacity(self.keys.len() + self.codes.len() + 5, self.packed.len() + 64);

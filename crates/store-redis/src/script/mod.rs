@@ -3,9 +3,9 @@
 mod call;
 mod replay;
 
-use std::fmt::Write as _;
-
 use ring::digest;
+
+use crate::digest::hex;
 
 pub(crate) use call::{Call, MAX_KEYS, MAX_OPS};
 
@@ -54,12 +54,7 @@ impl Script {
     /// Builds the script of some text; tests give it faults.
     pub(crate) fn of(source: &str) -> Self {
         let hash = digest::digest(&digest::SHA1_FOR_LEGACY_USE_ONLY, source.as_bytes());
-        let mut sha1 = String::with_capacity(40);
-        for byte in hash.as_ref() {
-            // A string refuses nothing.
-            let _ = write!(sha1, "{byte:02x}");
-        }
-        Self { source: source.to_owned(), sha1 }
+        Self { source: source.to_owned(), sha1: hex(hash.as_ref()) }
     }
 
     /// Returns the text, as `SCRIPT LOAD` takes it.

@@ -8,10 +8,12 @@ use tidegate_store::plans::Plans;
 use tidegate_store::{ChargeReceipt, CheckOutcome, Decided, Give, Outcomes, StoreError};
 
 use crate::codec::decode;
+use crate::digest::hex;
 use crate::op::{Answer, Digest, Op, OwnCheck, OwnRefund};
 
 /// What is held of a key.
 #[derive(Debug, Clone)]
+#[allow(clippy::large_enum_variant, reason = "nearly every key has the large one")]
 pub(crate) enum Found {
     /// States, or none.
     Plans(Plans),
@@ -152,12 +154,10 @@ impl Replay<'_> {
     fn foreign(&mut self, digests: impl IntoIterator<Item = Digest>) -> StoreError {
         let mut digests = digests.into_iter();
         let bad = digests.find(|digest| !matches!(self.find(*digest), Some(Found::Plans(_))));
-        let name =
-            bad.map(|digest| digest.0.iter().fold(String::new(), |name, byte| format!("{name}{byte:02x}")));
-        let name = name.unwrap_or_default();
+        let name = bad.map(|digest| hex(&digest.0)).unwrap_or_default();
         StoreError::rejected(format!(
             "the value of the key that ends in {name} (hex) is none of ours; \
-             `tidegate store reset` removes it, and whoever else writes under this prefix needs another"
+             resetting the key removes it, and whoever else writes under this prefix needs another"
         ))
     }
 }

@@ -43,7 +43,7 @@ impl Clock {
     pub(super) fn pass(&mut self, numbers: &mut Numbers, quota: &Quota) {
         self.ends.drain(..self.ends.len().saturating_sub(MOST_ENDS));
         let step = quota.window().as_micros().min(1 << 46) / (u64::from(quota.nominal()) + 1);
-        self.aimed = numbers.one_in(6) && self.aim(numbers, step);
+        self.aimed = numbers.one_in(4) && self.aim(numbers, step);
         if !self.aimed {
             self.run(numbers, quota);
         }
@@ -57,7 +57,8 @@ impl Clock {
 
     fn aim(&mut self, numbers: &mut Numbers, step: u64) -> bool {
         let (now, first) = (self.now, numbers.index(self.ends.len()));
-        let latest = if self.slow { now.saturating_add(Span::from_micros(8 * step)) } else { Timestamp::MAX };
+        let latest =
+            if self.slow { now.saturating_add(Span::from_micros(16 * step)) } else { Timestamp::MAX };
         let ends = self.ends.iter().cycle().skip(first).take(self.ends.len());
         let Some(end) = ends.copied().find(|end| *end > now && *end <= latest) else { return false };
         let micros = (end.as_micros() + numbers.below(3)).saturating_sub(1);

@@ -50,7 +50,7 @@ pub fn differential(scripted: &Scripted, seed: u64, decisions: u64) -> Result<Ta
     while tally.decisions < decisions {
         // A log gets long where many calls ask little of it.
         let of_logs = number % 6 == 3;
-        let (calls, most) = if of_logs { (500, 4) } else { (60, 32) };
+        let (calls, most) = if of_logs { (600, 4) } else { (60, 32) };
         let mut run = Run::new(scripted, Numbers(seeds.below(u64::MAX)), of_logs)?;
         for call in 0..calls {
             run.call(most, &mut tally).map_err(|fault| {

@@ -2,7 +2,7 @@
 
 use tidegate_algorithms::{Anchor, Calendar, Quota, QuotaError, Rate, Span};
 
-/// A seeded sequence (SplitMix64).
+/// A seeded sequence (`SplitMix64`).
 #[derive(Debug, Clone)]
 pub(super) struct Numbers(pub(super) u64);
 
@@ -57,6 +57,16 @@ impl Numbers {
         units.max(least)
     }
 
+    /// Returns a rate and the units of a bucket; one in three such that products are far too long for a double.
+    fn bucket(&mut self, least: u64) -> Result<(u64, Rate), QuotaError> {
+        const MOST: u64 = 1 << 30;
+        if self.one_in(3) {
+            let period = Span::from_secs(1 + self.below(20 * 86_400));
+            return Ok((MOST - self.below(MOST / 2), Rate::new(1 + self.below(MOST), period)?));
+        }
+        Ok((self.units(least, MOST), self.rate()?))
+    }
+
     fn rate(&mut self) -> Result<Rate, QuotaError> {
         let units = if self.one_in(3) { 1 } else { self.units(1, 1 << 30) };
         Rate::new(units, self.span())
@@ -78,8 +88,8 @@ impl Numbers {
             },
             1 => Quota::sliding_log(self.units(0, 100_000), span),
             2 => Quota::sliding_counter(self.units(0, most), span),
-            3 => Quota::token_bucket(self.units(1, most), self.rate()?),
-            4 => Quota::leaky_bucket(self.rate()?, self.units(0, most)),
+            3 => self.bucket(1).and_then(|(units, rate)| Quota::token_bucket(units, rate)),
+            4 => self.bucket(0).and_then(|(units, rate)| Quota::leaky_bucket(rate, units)),
             5 => Quota::fixed_window(self.units(0, most), span, Anchor::FirstHit),
             _ => Quota::lockout(self.units(1, most), span, self.span()),
         }

@@ -41,7 +41,7 @@ impl Questions {
         let mut quotas = Vec::new();
         let window = numbers.span().max(Span::from_secs(1));
         let first = numbers.index(KINDS);
-        for place in 0..KINDS + 1 {
+        for place in 0..=KINDS {
             let quota = if of_logs && place < 3 {
                 Quota::sliding_log(200 + numbers.below(1_800), window)
             } else {

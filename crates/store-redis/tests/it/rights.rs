@@ -65,7 +65,7 @@ fn user(server: &Server, rights: &str, prefix: &str) -> RedisOptions {
     let mut options = options(standalone(server.port()));
     options.username = Some("tidegate".to_owned());
     options.password = Some(Secret::new("word"));
-    options.prefix = prefix.to_owned();
+    prefix.clone_into(&mut options.prefix);
     options
 }
 

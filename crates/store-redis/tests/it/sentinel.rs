@@ -29,7 +29,7 @@ fn a_failover_is_followed_and_counts_stay() {
             watched.replica.info("slave_repl_offset") >= watched.primary.info("master_repl_offset")
         };
         tokio::task::block_in_place(|| {
-            tidegate_redis_kit::soon("the replica", || replicated(&watched).then_some(()))
+            tidegate_redis_kit::soon("the replica", || replicated(&watched).then_some(()));
         });
         tokio::task::block_in_place(|| watched.primary.kill());
         let limit = store.limit("crowd");

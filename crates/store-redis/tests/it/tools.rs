@@ -11,7 +11,7 @@ use tidegate_store_redis::{RedisOptions, RedisStore, Secret, Servers};
 use tokio::runtime::Runtime;
 
 /// The longest that anything is waited for.
-pub(crate) const SOON: Duration = Duration::from_secs(60);
+pub(crate) const SOON: Duration = Duration::from_mins(1);
 
 /// One runtime for every store of this process.
 pub(crate) fn runtime() -> &'static Runtime {

@@ -23,5 +23,5 @@ fn the_script_decides_and_writes_as_the_naive_store_does() {
         share(count, 10);
     }
     assert!(tally.refunds > 5_000 && tally.resets > 1_000, "{tally:#?}");
-    assert!(tally.several > 1_000 && tally.long_logs > 1_000, "{tally:#?}");
+    assert!(tally.several > 1_000 && tally.long_logs > 300, "{tally:#?}");
 }

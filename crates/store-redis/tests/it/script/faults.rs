@@ -51,7 +51,7 @@ fn every_fault_in_the_script_is_found() {
     let server = Server::start(&[]);
     let missed: Vec<&str> = FAULTS
         .iter()
-        .filter(|fault| differential(&scripted(&server, &[**fault]), 1, 60_000).is_ok())
+        .filter(|fault| differential(&scripted(&server, &[**fault]), 1, 100_000).is_ok())
         .map(|(from, _)| *from)
         .collect();
     assert!(missed.is_empty(), "nobody noticed the fault in {missed:#?}");
