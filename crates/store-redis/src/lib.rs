@@ -9,8 +9,10 @@
 
 mod cluster;
 mod codec;
+mod diagnosis;
 mod digest;
 mod error;
+mod held;
 mod lane;
 mod link;
 mod measures;
@@ -22,5 +24,7 @@ mod store;
 #[allow(clippy::missing_panics_doc, reason = "a fault in a test is told by panicking")]
 pub mod testing;
 
+pub use diagnosis::{Finding, Level, RIGHTS};
+pub use held::{Held, HeldValue};
 pub use options::{OptionsError, RedisOptions, Secret, Servers, Tls};
 pub use store::RedisStore;

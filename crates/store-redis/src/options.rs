@@ -102,7 +102,7 @@ impl OptionsError {
 }
 
 impl Servers {
-    fn hosts(&self) -> Vec<(&str, u16)> {
+    pub(crate) fn hosts(&self) -> Vec<(&str, u16)> {
         match self {
             Self::Standalone { host, port } => vec![(host.as_str(), *port)],
             Self::Sentinel { sentinels: hosts, .. } | Self::Cluster { seeds: hosts } => {

@@ -8,7 +8,7 @@ use tidegate_store::{Check, Decided, LimitId, Measures, Refund, Reply, Store, St
 use tokio::time::Instant;
 
 use crate::cluster::{Apart, Cluster};
-use crate::digest::Namer;
+use crate::digest::{Namer, slot};
 use crate::error::Failure;
 use crate::lane::{Lane, LaneOptions, Together};
 use crate::link::{Dialer, Link, Target};
@@ -70,18 +70,7 @@ impl RedisStore {
         }
         let (script, namer) = (Script::default(), Namer::new(&options.secret));
         let counters = Arc::new(Counters::default());
-        let dialer = |target| Dialer {
-            target,
-            username: options.username.clone(),
-            password: options.password.clone(),
-            tls: options.tls.clone(),
-            database: options.database,
-            timeout: options.timeout,
-            script: script.clone(),
-            namer: namer.clone(),
-            prefix: options.prefix.clone(),
-            counters: Arc::clone(&counters),
-        };
+        let dialer = |target| dialer(&options, &namer, &counters, target);
         let lanes = |is_cluster| LaneOptions {
             prefix: options.prefix.clone(),
             script: script.clone(),
@@ -93,14 +82,11 @@ impl RedisStore {
             let link = Link::keep(dialer(target), Arc::clone(&counters));
             Way::One(Lane::open(link, lanes(false), Arc::clone(&counters)))
         };
-        let way = match options.servers.clone() {
-            Servers::Standalone { host, port } => one(Target::Server { host, port }),
-            Servers::Sentinel { sentinels, name, username, password } => {
-                one(Target::Primary { sentinels, name, username, password })
-            }
+        let way = match &options.servers {
+            Servers::Standalone { .. } | Servers::Sentinel { .. } => one(Target::of(&options.servers)),
             Servers::Cluster { seeds } => {
-                let target = Target::Server { host: String::new(), port: 0 };
-                Way::Many(Cluster::open(seeds, dialer(target), lanes(true), Arc::clone(&counters)))
+                let dialer = dialer(Target::of(&options.servers));
+                Way::Many(Cluster::open(seeds.clone(), dialer, lanes(true), Arc::clone(&counters)))
             }
         };
         Ok(Self(Arc::new(Inner { options, namer, limits: RwLock::default(), way, counters })))
@@ -169,6 +155,46 @@ impl RedisStore {
             Way::One(lane) => ping(lane, &self.0.counters, deadline).await,
             Way::Many(cluster) => cluster.ping(deadline).await,
         }
+    }
+}
+
+impl RedisStore {
+    /// Returns what connections of this store's kind are made with.
+    pub(crate) fn dialer(&self) -> Dialer {
+        let Inner { options, namer, counters, .. } = &*self.0;
+        dialer(options, namer, counters, Target::of(&options.servers))
+    }
+
+    pub(crate) fn options(&self) -> &RedisOptions {
+        &self.0.options
+    }
+
+    /// Returns the name of a limit's key in Redis, and the lane to whoever has it.
+    pub(crate) async fn way_to(&self, limit: LimitId, key: &[u8]) -> Result<(Vec<u8>, Lane), StoreError> {
+        let name = self.digest(limit, key)?.redis_key(&self.0.options.prefix);
+        let lane = match &self.0.way {
+            Way::One(lane) => lane.clone(),
+            Way::Many(cluster) => {
+                let lane = cluster.lane_of(slot(&name), self.deadline()).await;
+                lane.map_err(|failure| failure.error)?
+            }
+        };
+        Ok((name, lane))
+    }
+}
+
+fn dialer(options: &RedisOptions, namer: &Namer, counters: &Arc<Counters>, target: Target) -> Dialer {
+    Dialer {
+        target,
+        username: options.username.clone(),
+        password: options.password.clone(),
+        tls: options.tls.clone(),
+        database: options.database,
+        timeout: options.timeout,
+        script: Script::default(),
+        namer: namer.clone(),
+        prefix: options.prefix.clone(),
+        counters: Arc::clone(counters),
     }
 }
 

@@ -22,7 +22,8 @@ use crate::link::{Dialer, Link, Target};
 use crate::measures::{Counters, Event};
 use crate::op::{Answer, Op};
 use refresh::Refreshing;
-use slots::{Node, Slots};
+use slots::Node;
+pub(crate) use slots::Slots;
 
 /// A question is sent to so many nodes at most: a slot that moves is found with the second or third.
 const MOST_HOPS: usize = 8;
@@ -139,6 +140,11 @@ impl Cluster {
             answer.unwrap_or_else(|_| Err(Failure::unreachable("a task was stopped")))?;
         }
         Ok(())
+    }
+
+    /// Returns the lane to the node that has a slot.
+    pub(crate) async fn lane_of(&self, slot: u16, deadline: Instant) -> Result<Lane, Failure> {
+        Ok(self.lane(&self.node(slot, deadline).await?))
     }
 
     async fn node(&self, slot: u16, deadline: Instant) -> Result<Node, Failure> {

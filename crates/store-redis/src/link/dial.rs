@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 
 use crate::digest::Namer;
 use crate::measures::{Counters, Event};
-use crate::options::{Secret, Tls};
+use crate::options::{Secret, Servers, Tls};
 use crate::script::Script;
 
 /// How long each step of making a connection may take at least: names are resolved and keys exchanged in it.
@@ -33,6 +33,19 @@ pub(crate) enum Target {
         username: Option<String>,
         password: Option<Secret>,
     },
+}
+
+impl Target {
+    /// Returns what the servers of a store are; of a cluster no server in particular.
+    pub(crate) fn of(servers: &Servers) -> Self {
+        match servers.clone() {
+            Servers::Standalone { host, port } => Self::Server { host, port },
+            Servers::Sentinel { sentinels, name, username, password } => {
+                Self::Primary { sentinels, name, username, password }
+            }
+            Servers::Cluster { .. } => Self::Server { host: String::new(), port: 0 },
+        }
+    }
 }
 
 impl fmt::Display for Target {
@@ -60,6 +73,8 @@ pub(crate) struct Dialer {
 }
 
 type Connected = (MultiplexedConnection, mpsc::UnboundedReceiver<PushInfo>);
+/// A sentinel, and where it says that the primary is.
+type Said = (String, Result<(String, u16), String>);
 
 impl Dialer {
     pub(crate) fn target(&self) -> &Target {
@@ -77,7 +92,11 @@ impl Dialer {
         }
     }
 
-    async fn connect(&self, host: &str, port: u16, must_be_primary: bool) -> Result<Connected, String> {
+    /// Makes a connection to a server on which the user is known, and nothing more.
+    ///
+    /// # Errors
+    /// With the reason in words, without a password.
+    pub(crate) async fn open(&self, host: &str, port: u16) -> Result<Connected, String> {
         let told = |what: &str, error: &dyn fmt::Display| format!("{host}:{port}: {what}: {error}");
         let redis = settings(self.username.as_deref(), self.password.as_ref(), self.database);
         let client = self.client(host, port, redis).map_err(|error| told("TLS", &error))?;
@@ -89,9 +108,15 @@ impl Dialer {
             .set_push_sender(sender);
         let dialled = client.get_multiplexed_async_connection_with_config(&config);
         let dialled = tokio::time::timeout(self.patience(), dialled).await;
-        let mut connection = dialled
+        let connection = dialled
             .map_err(|_| told("connecting", &"no answer in time"))?
             .map_err(|error| told("connecting", &error))?;
+        Ok((connection, gone))
+    }
+
+    async fn connect(&self, host: &str, port: u16, must_be_primary: bool) -> Result<Connected, String> {
+        let told = |what: &str, error: &dyn fmt::Display| format!("{host}:{port}: {what}: {error}");
+        let (mut connection, gone) = self.open(host, port).await?;
         if must_be_primary {
             let role =
                 self.ask(&mut connection, &redis::cmd("ROLE")).await.map_err(|it| told("ROLE", &it))?;
@@ -142,6 +167,18 @@ impl Dialer {
         Err(why)
     }
 
+    /// Returns what each sentinel says where the primary is.
+    pub(crate) async fn sentinels_say(&self) -> Vec<Said> {
+        let Target::Primary { sentinels, name, username, password } = &self.target else { return Vec::new() };
+        let mut said = Vec::new();
+        for (host, port) in sentinels {
+            let settings = settings(username.as_deref(), password.as_ref(), 0);
+            let primary = self.ask_sentinel(host, *port, settings, name).await;
+            said.push((format!("{host}:{port}"), primary));
+        }
+        said
+    }
+
     async fn ask_sentinel(
         &self,
         host: &str,
@@ -171,7 +208,15 @@ impl Dialer {
         }
     }
 
-    async fn ask(&self, connection: &mut MultiplexedConnection, cmd: &Cmd) -> Result<Value, String> {
+    /// Asks over a connection, for as long as each step of making one may take.
+    ///
+    /// # Errors
+    /// With the server's words, or that there were none in time.
+    pub(crate) async fn ask(
+        &self,
+        connection: &mut MultiplexedConnection,
+        cmd: &Cmd,
+    ) -> Result<Value, String> {
         let answer = tokio::time::timeout(self.patience(), connection.send_packed_command(cmd)).await;
         let answer = answer.map_err(|_| "no answer in time".to_owned())?;
         // The library hands a server's error over as a value.

@@ -1,0 +1,72 @@
+//! What a user has to be permitted, and whether it is.
+
+use redis::Cmd;
+
+use super::server::Expected;
+use crate::script::Script;
+
+/// What a user needs, as `ACL SETUSER` takes it, beside the keys of the prefix. Sentinel needs `+role` besides, a cluster
+/// `+cluster|slots +asking`; `+info +pttl +memory|usage` are for operators' commands alone.
+pub const RIGHTS: &str = "+evalsha +script|load +ping +time +get +set +del";
+
+/// A command that is tried, and the right it needs.
+pub(super) struct Trial {
+    pub(super) right: &'static str,
+    pub(super) cmd: Cmd,
+}
+
+/// Returns everything that is to be tried, in an order in which each only stands on what comes before it.
+pub(super) fn trials(prefix: &str, script: &Script, expected: Expected) -> Vec<Trial> {
+    let own = format!("{prefix}:doctor");
+    let trial = |right, words: &[&str]| {
+        let mut cmd = Cmd::new();
+        cmd.arg(words);
+        Trial { right, cmd }
+    };
+    let mut trials = vec![
+        trial("ping", &["PING"]),
+        trial("time", &["TIME"]),
+        trial("set", &["SET", &own, "1", "PX", "1000"]),
+        trial("get", &["GET", &own]),
+        trial("del", &["DEL", &own]),
+        trial("script|load", &["SCRIPT", "LOAD", script.source()]),
+        // A call that asks nothing.
+        trial("evalsha", &["EVALSHA", script.sha1(), "0", "", ""]),
+    ];
+    match expected {
+        Expected::Alone => {}
+        Expected::Watched => trials.push(trial("role", &["ROLE"])),
+        Expected::Node => {
+            trials.push(trial("cluster|slots", &["CLUSTER", "SLOTS"]));
+            trials.push(trial("asking", &["ASKING"]));
+        }
+    }
+    trials
+}
+
+/// What became of a trial.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Tried {
+    Permitted,
+    /// The user lacks the right to the command.
+    NoCommand,
+    /// The user lacks the right to the key.
+    NoKey,
+    /// It failed for another reason.
+    Failed,
+}
+
+/// Returns what an error's words mean.
+pub(super) fn meaning(error: &str) -> Tried {
+    let words = error.to_lowercase();
+    if words.contains("moved") || words.contains("ask ") {
+        // Rights are looked at before the slot is.
+        Tried::Permitted
+    } else if !words.contains("noperm") && !words.contains("permission") {
+        Tried::Failed
+    } else if words.contains("key") {
+        Tried::NoKey
+    } else {
+        Tried::NoCommand
+    }
+}
