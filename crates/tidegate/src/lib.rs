@@ -72,7 +72,7 @@ pub use outage::{Degraded, StoreHealth};
 #[cfg(feature = "policy")]
 pub use reload::{ReloadError, Reloaded};
 #[cfg(feature = "policy")]
-pub use reset::{Reset, ResetError};
+pub use reset::{Reset, ResetError, StoredKey};
 pub use settle::{Pending, Settled, Settlement};
 pub use tidegate_algorithms::{
     Anchor, Answer, Calendar, Decision, Quota, QuotaError, Rate, Retry, Span, Timestamp,

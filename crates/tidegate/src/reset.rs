@@ -8,7 +8,7 @@ use std::fmt;
 use tidegate_policy::{Limit, Presence, ReadyKeys};
 use tidegate_store::StoreError;
 
-use crate::limiter::{Limiter, Snapshot, UnknownLimit};
+use crate::limiter::{Limiter, Registered, Snapshot, UnknownLimit};
 use crate::observe::add;
 use crate::policy::bad;
 use crate::verdict::BadKey;
@@ -18,6 +18,17 @@ use crate::verdict::BadKey;
 pub struct Reset {
     /// The name of the key outside the process, as [`Snapshot::why`] tells it; `None` when the limit counts everyone
     /// together, or the system gives no randomness for names.
+    pub identity: Option<String>,
+}
+
+/// A key of a limit, as the store knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredKey {
+    /// The name by which the store keeps the limit's counts: the oldest that the limit had.
+    pub limit: String,
+    /// The key.
+    pub key: Vec<u8>,
+    /// The name of the key outside the process, as a [`Reset`] has it.
     pub identity: Option<String>,
 }
 
@@ -131,18 +142,32 @@ impl Snapshot {
     /// # Errors
     /// As there.
     pub async fn reset(&self, limit: &str, ready: &ReadyKeys) -> Result<Reset, ResetError> {
+        let (registered, stored) = self.find_key(limit, ready)?;
+        self.inner.forget_key(registered, &stored.key).await.map_err(ResetError::Store)?;
+        add(&registered.tally.resets);
+        let identity = stored.identity;
+        tracing::info!(limit, key = identity.as_deref(), "forgot a key, as told to");
+        Ok(Reset { identity })
+    }
+
+    /// Returns how the store knows a key that is given by ready-made values, as for [`Limiter::reset`].
+    ///
+    /// # Errors
+    /// When no limit of the policy has this name, or a value is missing, of no use or for another limit.
+    pub fn stored_key(&self, limit: &str, ready: &ReadyKeys) -> Result<StoredKey, ResetError> {
+        self.find_key(limit, ready).map(|(_, stored)| stored)
+    }
+
+    fn find_key(&self, limit: &str, ready: &ReadyKeys) -> Result<(&Registered, StoredKey), ResetError> {
         let unknown = || ResetError::UnknownLimit(self.unknown(limit));
         let policy = self.policy().ok_or(ResetError::NoPolicy)?;
         let said = policy.limits().find(|one| one.name == limit).ok_or_else(unknown)?;
         let index = self.inner.by_name.get(limit).copied();
         let registered = index.and_then(|index| self.inner.limits.get(index)).ok_or_else(unknown)?;
         let key = read(said, ready)?;
-        self.inner.forget_key(registered, &key).await.map_err(ResetError::Store)?;
-        add(&registered.tally.resets);
         let has_name = !said.key.is_global();
         let identity = has_name.then(|| self.inner.identity(registered, &key)).flatten();
-        tracing::info!(limit, key = identity.as_deref(), "forgot a key, as told to");
-        Ok(Reset { identity })
+        Ok((registered, StoredKey { limit: registered.storage_name.clone(), key, identity }))
     }
 }
 
