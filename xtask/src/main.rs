@@ -1,13 +1,15 @@
 //! House tasks: what neither a linter nor the compiler can state (`cargo xtask tidy`), and what is measured
-//! (`cargo xtask bench redis`).
+//! (`cargo xtask bench redis`) or run for longer than a test (`cargo xtask differential`).
 
 mod bench;
+mod differential;
 mod tidy;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask tidy | cargo xtask bench redis";
+const USAGE: &str =
+    "usage: cargo xtask tidy | cargo xtask bench redis | cargo xtask differential [--cases N] [--seed S]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -17,6 +19,11 @@ fn main() -> ExitCode {
             Ok(true) => ExitCode::SUCCESS,
             Ok(false) => fail(USAGE),
             Err(error) => fail(&format!("bench: {error:#}")),
+        },
+        ["differential", ref arguments @ ..] => match differential::run(arguments) {
+            Ok(true) => ExitCode::SUCCESS,
+            Ok(false) => fail("differential: see above"),
+            Err(error) => fail(&format!("differential: {error:#}")),
         },
         _ => fail(USAGE),
     }

@@ -2,7 +2,6 @@
 
 #[path = "../../../../algorithms/tests/golden/format.rs"]
 #[allow(dead_code, reason = "bounds are no business of a script's")]
-#[allow(dead_code, reason = "the tables hold bounds too, which no store is asked for")]
 mod format;
 
 use std::collections::HashMap;

@@ -47,23 +47,28 @@ fn only_key(connection: &mut Connection) -> Vec<u8> {
 }
 
 /// A value of 13 bytes would take 16 more of each of a million keys: the commonest quotas' take 12 at most.
+///
+/// Both allocators' figures: Redis's own has a class of 24 bytes, into which a key's name and both entries of tables go;
+/// Debian's has none below 32.
 #[test]
-fn the_commonest_keys_take_130_bytes_of_redis_at_most() {
+fn the_commonest_keys_take_what_a_dozen_bytes_take_and_no_more() {
     const KEYS: u32 = 100_000;
+    const MOST: u64 = 152;
     let server = Server::start(&[]);
-    let store = Scripted::new(server.connection(), "tg", &[]);
-    for quota in [each_kind()[0], each_kind()[5]] {
+    for quota in [each_kind()[0], each_kind()[2], each_kind()[5]] {
         server.ask("FLUSHALL");
-        server.ask("SCRIPT FLUSH");
         let store = Scripted::new(server.connection(), "tg", &[]);
         let before = server.info("used_memory").unwrap();
-        for key in 0..KEYS {
-            assert!(charge(&store, &key.to_be_bytes(), &quota, None).unwrap());
+        let keys: Vec<[u8; 4]> = (0..KEYS).map(u32::to_be_bytes).collect();
+        let limit = store.limit("one");
+        for keys in keys.chunks(200) {
+            let one = |key| Check { limit, key, quota: &quota, ask: Ask::ONE, shadow: false };
+            let checks: Vec<Check<'_>> = keys.iter().map(|key| one(key.as_slice())).collect();
+            assert!(told(store.decide(&checks, None)).unwrap().admitted);
         }
         let each = (server.info("used_memory").unwrap() - before).div_ceil(u64::from(KEYS));
-        assert!(each <= 130, "{quota:?}: {each} bytes a key");
+        assert!(each <= MOST, "{quota:?}: {each} bytes a key");
     }
-    drop(store);
 }
 
 /// A key that stays for ever fills the server; one that goes too soon admits what it should not.
@@ -108,7 +113,7 @@ fn a_foreign_value_is_told_to_whoever_names_it_and_to_nobody_else() {
             }
             let fault = charge(&store, b"k", &quota, None).unwrap_err();
             assert!(!fault.may_have_counted(), "{quota:?}, {value:?}: {fault}");
-            assert!(fault.to_string().contains("tidegate store reset"), "{quota:?}, {value:?}: {fault}");
+            assert!(fault.to_string().contains("is none of ours"), "{quota:?}, {value:?}: {fault}");
             assert!(charge(&store, b"another", &quota, None).unwrap(), "{quota:?}, {value:?}");
             told(store.reset(store.limit("one"), b"another")).unwrap();
             let kept: String = redis::cmd("TYPE").arg(&key).query(&mut connection).unwrap();
@@ -140,12 +145,14 @@ fn a_damaged_value_is_read_by_both_or_by_neither() {
         });
         for damaged in cut.chain(longer).chain(flipped) {
             let () = connection.set(&key, &damaged).unwrap();
-            if let Err(fault) = charge(&store, b"k", &quota, at) {
-                assert!(
-                    fault.to_string().contains("tidegate store reset"),
-                    "{quota:?}, {damaged:?}: {fault}"
-                );
-            }
+            let Err(fault) = charge(&store, b"k", &quota, at) else { continue };
+            // The script does not add up a whole log to see whether the sum before it is right; this program does, and
+            // says so.
+            let is_log = matches!(quota, Quota::SlidingLog(_)) && damaged.len() == value.len();
+            let counts = |value: &[u8]| value.iter().rev().take(15).copied().collect::<Vec<u8>>();
+            let differs = counts(&damaged) != counts(&value);
+            let expected = if is_log && differs { "report this" } else { "is none of ours" };
+            assert!(fault.to_string().contains(expected), "{quota:?}, {damaged:?}: {fault}");
         }
     }
 }

@@ -69,14 +69,56 @@
     return pack('>I7I4', st.micros, st.sub) .. count_bytes(st.whole)
   end
 
-  -- Reads a quota's code that somebody else wrote; fails where it is none.
+  local function varint_bytes(number)
+    local bytes = {}
+    repeat
+      local rest = floor(number / 128)
+      bytes[#bytes + 1] = number - rest * 128 + (rest > 0 and 128 or 0)
+      number = rest
+    until number == 0
+    return string.char(_G.unpack(bytes))
+  end
+
+  -- Writes a span from `least` microseconds to 400 days; fails for any other.
+  local function span_bytes(micros, least)
+    assert(micros >= least and micros <= 34560000000000)
+    local exponent = 0
+    while micros % 10 == 0 and exponent < 15 do
+      micros, exponent = micros / 10, exponent + 1
+    end
+    return varint_bytes(micros * 16 + exponent)
+  end
+
+  local function gcd(a, b)
+    while b > 0 do
+      a, b = b, a % b
+    end
+    return a
+  end
+
+  -- Writes the rate of a bucket, p units in q microseconds; fails for one that could be said in smaller numbers, or not
+  -- within a millisecond and 2^30 units.
+  local function rate_bytes(q)
+    local whole = q.kind == TOKEN or q.kind == LEAKY
+    local span = span_bytes(q.q, 1)
+    assert(q.p * ceil(1000 / q.q) <= 1073741824 and (whole or (q.p > 1 and gcd(q.p, q.q) == 1)))
+    return (whole and '' or varint_bytes(q.p)) .. span
+  end
+
+  -- Reads a quota's code that somebody else wrote; fails where it is none, or not the one that the quota has.
   local function doubtful_quota(s, at)
     local kind = byte(s, at)
     assert(kind and kind >= CLOCK and kind <= LOCKOUT)
     local q, behind = quota_of(s, at)
-    assert(q.limit <= 1073741824 and (not q.window or q.window >= 1) and (not q.q or q.q >= 1))
-    assert((not q.window or q.window <= 34560000000000) and (not q.q or q.q <= 34560000000000))
-    assert((not q.p or q.p >= 1) and (not q.lock or (q.lock >= 1 and q.lock <= 34560000000000)))
+    local never_none = kind == TOKEN or kind == TOKEN_P or kind == LOCKOUT
+    assert(q.limit >= (never_none and 1 or 0) and q.limit <= (kind == LOG and 100000 or 1073741824))
+    local code = string.char(kind) .. varint_bytes(q.limit)
+    if q.q then
+      code = code .. rate_bytes(q)
+    elseif q.window then
+      code = code .. span_bytes(q.window, 1000) .. (q.lock and span_bytes(q.lock, 1000) or '')
+    end
+    assert(code == q.code)
     return q, behind
   end
 
