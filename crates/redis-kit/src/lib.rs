@@ -22,6 +22,6 @@ pub use clock::Clocked;
 pub use cluster::Cluster;
 pub use proxy::Proxy;
 pub use sentinel::Watched;
-pub use server::{Server, soon};
+pub use server::{Server, moment, soon};
 pub use tls::Certificates;
 pub use versions::Version;

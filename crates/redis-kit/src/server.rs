@@ -31,8 +31,13 @@ pub fn soon<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
             return answer;
         }
         assert!(began.elapsed() < SOON, "{what} takes longer than a minute");
-        std::thread::sleep(Duration::from_millis(10));
+        moment();
     }
+}
+
+/// Pauses before another process is asked once more: it tells of nothing by itself.
+pub fn moment() {
+    std::thread::sleep(Duration::from_millis(10));
 }
 
 impl Server {
@@ -149,7 +154,7 @@ impl Server {
             if std::net::TcpStream::connect(("127.0.0.1", self.port)).is_ok() {
                 return true;
             }
-            std::thread::sleep(Duration::from_millis(10));
+            moment();
         }
     }
 }

@@ -8,7 +8,8 @@ use tidegate_store::{Check, Decided, Store as _, StoreError};
 
 use crate::combine;
 use crate::denial::{Asked, Found, Inquiry, Name, Outcome};
-use crate::limiter::{CheckOptions, Inner};
+use crate::limiter::Inner;
+use crate::options::CheckOptions;
 use crate::outage::{Pass, is_loss};
 use crate::plan::Plan;
 use crate::verdict::{LimitDecision, Ruling, Verdict};

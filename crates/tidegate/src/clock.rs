@@ -8,7 +8,7 @@ use tidegate_algorithms::Timestamp;
 use tidegate_policy::Policy;
 use tidegate_store::Store;
 
-use crate::limiter::CheckOptions;
+use crate::options::CheckOptions;
 
 /// The clock a policy's dates are held against: the store's, since time is the store's.
 pub(crate) struct Dates {

@@ -11,8 +11,9 @@ use tidegate_store::Store;
 
 use crate::clock::Dates;
 use crate::limit::{Counts, Disclosure, Limit, OnStoreFailure, OnSuccess};
-use crate::limiter::{BuildError, Built, CheckOptions, Inner, Lasting};
+use crate::limiter::{Built, Inner, Lasting};
 use crate::observe::{LimitTally, RuleTally, add, read};
+use crate::options::{BuildError, CheckOptions};
 
 /// A policy, where its rules' limits begin among the limiter's, and what is counted of them.
 pub(crate) struct Compiled {

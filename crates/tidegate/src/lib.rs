@@ -45,6 +45,7 @@ mod limit;
 mod limiter;
 #[cfg_attr(not(feature = "policy"), allow(dead_code, reason = "rules and missing keys are a policy's"))]
 mod observe;
+mod options;
 mod outage;
 mod plan;
 #[cfg(feature = "policy")]
@@ -66,8 +67,9 @@ pub mod why;
 pub use alert::Nearing;
 pub use explain::readable;
 pub use limit::{Counts, Disclosure, Limit, OnStoreFailure, OnSuccess};
-pub use limiter::{BuildError, CheckOptions, Limiter, Snapshot, UnknownLimit};
+pub use limiter::{Limiter, Snapshot};
 pub use observe::{LimitObserved, Observed, TermsObserved};
+pub use options::{BuildError, CheckOptions, UnknownLimit};
 pub use outage::{Degraded, StoreHealth};
 #[cfg(feature = "policy")]
 pub use reload::{ReloadError, Reloaded};

@@ -8,8 +8,9 @@ use tidegate_policy::{Ambiguous, Matched, Policy, Presence, ReadyKeys, Request};
 use tidegate_store::{MemoryOptions, Store};
 
 use crate::compile::{Compiled, compiled};
-use crate::limiter::{BuildError, CheckOptions, Lasting, Limiter, OwnStore, Snapshot};
+use crate::limiter::{Lasting, Limiter, OwnStore, Snapshot};
 use crate::observe::LimitTally;
+use crate::options::{BuildError, CheckOptions};
 use crate::plan::{Plan, Terms};
 use crate::verdict::{BadKey, Denial, Ruling, Verdict};
 use crate::warnings;

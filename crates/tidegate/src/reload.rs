@@ -11,8 +11,9 @@ use tidegate_policy::Policy;
 use tidegate_store::LimitId;
 
 use crate::compile::compiled;
-use crate::limiter::{BuildError, Inner, Limiter, Registered};
+use crate::limiter::{Inner, Limiter, Registered};
 use crate::observe::lock;
+use crate::options::BuildError;
 use crate::policy::memory_options;
 
 /// What a reload changed, by the limits' names, in the order of the policy.

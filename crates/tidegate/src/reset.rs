@@ -8,8 +8,9 @@ use std::fmt;
 use tidegate_policy::{Limit, Presence, ReadyKeys};
 use tidegate_store::StoreError;
 
-use crate::limiter::{Limiter, Registered, Snapshot, UnknownLimit};
+use crate::limiter::{Limiter, Registered, Snapshot};
 use crate::observe::add;
+use crate::options::UnknownLimit;
 use crate::policy::bad;
 use crate::verdict::BadKey;
 

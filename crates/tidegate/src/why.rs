@@ -6,7 +6,8 @@ use tidegate_policy as file;
 use tidegate_policy::{Client, Fit, Identities, KeyPart, Matched, ReadyKeys, Request, Seen, Whose};
 
 use crate::compile::Compiled;
-use crate::limiter::{CheckOptions, Snapshot};
+use crate::limiter::Snapshot;
+use crate::options::CheckOptions;
 use crate::plan::Terms;
 use crate::policy::bad;
 use crate::verdict::{BadKey, LimitDecision, Ruling, Verdict};

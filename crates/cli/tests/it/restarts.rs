@@ -5,7 +5,6 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
@@ -66,7 +65,7 @@ fn until(mut so: impl FnMut() -> bool) {
     let began = Instant::now();
     while !so() {
         assert!(began.elapsed() < HANG, "should have happened by now");
-        thread::sleep(Duration::from_millis(5));
+        tidegate_redis_kit::moment();
     }
 }
 

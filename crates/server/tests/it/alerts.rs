@@ -44,7 +44,7 @@ impl Told {
     async fn until(&self, what: impl Fn((u64, u64)) -> bool) {
         soon(async {
             while !what(self.alerts.seen().webhooks[0]) {
-                tokio::time::sleep(Duration::from_millis(10)).await;
+                crate::support::moment().await;
             }
         })
         .await;

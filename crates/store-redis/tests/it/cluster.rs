@@ -200,7 +200,7 @@ async fn decide(store: &RedisStore, keys: &[(Name, Quota, bool)]) -> Result<Deci
 async fn until_left(store: &RedisStore, key: Name, quota: &Quota, units: u32) {
     let back = async {
         while remaining(store, &key, quota).await != units {
-            tokio::time::sleep(Duration::from_millis(5)).await;
+            crate::tools::a_moment().await;
         }
     };
     tokio::time::timeout(SOON, back).await.expect("what was charged is given back");
@@ -235,7 +235,7 @@ fn a_node_that_hangs_leaves_its_own_charge_in_doubt_and_no_other() {
             match decide(&store, &asked[1..2]).await {
                 Ok(decided) if decided.admitted => admitted += 1,
                 Ok(_) => return,
-                Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
+                Err(_) => crate::tools::a_moment().await,
             }
         }
     };
@@ -312,8 +312,11 @@ fn a_node_that_dies_is_replaced_and_nothing_is_restarted() {
                 assert!(one(&store, limit, key, &quota).await.unwrap());
             }
         }
-        // The replicas have it all.
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        let replicated = || {
+            let (primary, replica) = (&cluster.nodes[2], &cluster.nodes[5]);
+            (replica.info("slave_repl_offset") >= primary.info("master_repl_offset")).then_some(())
+        };
+        tokio::task::block_in_place(|| tidegate_redis_kit::soon("the replica", replicated));
         tokio::task::block_in_place(|| cluster.nodes[2].kill());
         let mut admitted = vec![10_u32; keys.len()];
         for (key, admitted) in keys.iter().zip(&mut admitted) {
@@ -322,7 +325,7 @@ fn a_node_that_dies_is_replaced_and_nothing_is_restarted() {
                     match one(&store, limit, key, &quota).await {
                         Ok(true) => *admitted += 1,
                         Ok(false) => return,
-                        Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
+                        Err(_) => crate::tools::a_moment().await,
                     }
                 }
             };

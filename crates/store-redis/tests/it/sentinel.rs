@@ -65,7 +65,7 @@ fn a_demoted_primary_is_left() {
         tokio::task::block_in_place(|| tidegate_redis_kit::soon("the demotion", demoted));
         let back = async {
             while !one(&store, store.limit("crowd"), b"somebody", &an_hour(100_000)).await.unwrap_or(false) {
-                tokio::time::sleep(Duration::from_millis(10)).await;
+                crate::tools::a_moment().await;
             }
         };
         tokio::time::timeout(crate::tools::SOON, back).await.expect("the new primary is found");

@@ -68,11 +68,16 @@ pub(crate) async fn one(
     answer.expect("every question is answered").map(|decided| decided.admitted)
 }
 
+/// Pauses before what tells of nothing by itself is asked once more.
+pub(crate) async fn a_moment() {
+    tokio::task::spawn_blocking(tidegate_redis_kit::moment).await.unwrap();
+}
+
 /// Asks until the store answers again.
 pub(crate) async fn recovered(store: &RedisStore) {
     let back = async {
         while store.ping().await.is_err() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
+            crate::tools::a_moment().await;
         }
     };
     tokio::time::timeout(SOON, back).await.expect("the store comes back by itself");

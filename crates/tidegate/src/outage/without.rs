@@ -9,7 +9,8 @@ use super::Degraded;
 use crate::ask::Checks;
 use crate::combine;
 use crate::limit::{Disclosure, OnStoreFailure};
-use crate::limiter::{CheckOptions, Inner};
+use crate::limiter::Inner;
+use crate::options::CheckOptions;
 use crate::plan::Plan;
 use crate::verdict::{LimitDecision, Ruling, Verdict};
 

@@ -4,7 +4,6 @@ use std::env;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Stdio;
-use std::time::Duration;
 
 use bytes::Bytes;
 use http::Request;
@@ -65,7 +64,7 @@ impl Alertmanager {
                 if is(&alerts) {
                     return alerts;
                 }
-                tokio::time::sleep(Duration::from_millis(50)).await;
+                crate::support::moment().await;
             }
         })
         .await

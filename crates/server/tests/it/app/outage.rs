@@ -96,7 +96,7 @@ impl World {
                 if ready["status"] == status {
                     return ready;
                 }
-                tokio::time::sleep(Duration::from_millis(20)).await;
+                crate::support::moment().await;
             }
         })
         .await
@@ -146,7 +146,7 @@ async fn a_store_that_is_absent_at_the_start_is_told_of_and_its_coming_noticed_w
     soon(async {
         // Whatever keeps a lost store from being asked may need a moment to ask it again.
         while world.get("/verify").await.0 == StatusCode::SERVICE_UNAVAILABLE {
-            tokio::time::sleep(Duration::from_millis(20)).await;
+            crate::support::moment().await;
         }
     })
     .await;

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::time::Duration;
 
 use tidegate_redis_kit::Server;
 use tidegate_server::app::{Addresses, App};
@@ -120,7 +119,7 @@ impl Instance {
         let word = format!("\"status\":\"{word}\"");
         soon(async {
             while !self.ready().await.contains(&word) {
-                tokio::time::sleep(Duration::from_millis(20)).await;
+                crate::support::moment().await;
             }
         })
         .await;
