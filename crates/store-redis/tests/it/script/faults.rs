@@ -6,7 +6,7 @@ use tidegate_store_redis::testing::differential;
 use super::scripted;
 
 /// Slips of the pen in places of every kind, each a text that stands in the script once and what is written instead.
-const FAULTS: [(&str, &str); 24] = [
+const FAULTS: [(&str, &str); 25] = [
     // Fixed windows.
     ("if count + cost > q.limit then", "if count + cost >= q.limit then"),
     ("return floor(now / q.window) * q.window + q.window", "return ceil(now / q.window) * q.window"),
@@ -26,6 +26,7 @@ const FAULTS: [(&str, &str); 24] = [
     ("if newest >= now then", "if newest > now then"),
     ("muldiv(q.window - elapsed, previous, q.window)", "muldiv(q.window - elapsed - 1, previous, q.window)"),
     ("elseif passed == 1 then", "elseif passed == 2 then"),
+    ("sums[i], used, first = sum, used - sum, place + 1", "sums[i], used, first = sum, used, place + 1"),
     // Lockouts.
     ("if count == q.limit then", "if count > q.limit then"),
     ("return st.locked > 0 and st.locked or st.ends", "return st.ends"),

@@ -96,18 +96,54 @@
     return log_from(at, units, count, total)
   end
 
+  -- Returns the entries that something of this call looked at, and the newest, from the oldest that counts on.
+  local function log_places(log, seen, gone)
+    local places = {}
+    for place in pairs(seen) do
+      if type(place) == 'number' and place >= gone and place < log.n - 1 then
+        places[#places + 1] = place
+      end
+    end
+    table.sort(places)
+    places[#places + 1] = log.n - 1
+    return places
+  end
+
+  -- Returns the units of each entry at `places` and of those between it and the one before. The longest stretch is what is
+  -- left of all: of a log of 100,000 entries a few are read, not each.
+  local function log_sums(log, places, gone, used)
+    local sums, longest, most, first = {}, 1, -1, gone
+    for i, place in ipairs(places) do
+      if place - first > most then
+        longest, most = i, place - first
+      end
+      first = place + 1
+    end
+    first = gone
+    for i, place in ipairs(places) do
+      local sum = 0
+      for at = first, i == longest and first - 1 or place do
+        local _, units = log_entry(log, at)
+        sum = sum + units
+      end
+      sums[i], used, first = sum, used - sum, place + 1
+    end
+    sums[longest] = used
+    return sums
+  end
+
   -- Returns the log as the program needs it: entries that nothing of this call looked at are put together with the next
   -- one that something did.
   slow.log_reduced = function(seen, raw, q)
     local log = state_of(q, raw, #q.code + 1)
-    local parts, total, sum = {}, 0, 0
-    for i = log_view(q, log), log.n - 1 do
-      local at, units = log_entry(log, i)
-      sum = sum + units
-      if seen[i] then
-        parts[#parts + 1] = pack('>I7I4', at, sum)
-        total, sum = total + sum, 0
-      end
+    local gone, used = log_view(q, log)
+    if gone == log.n then
+      return false
     end
-    return #parts > 0 and q.code .. pack('>I4', total) .. table.concat(parts) or false
+    local places = log_places(log, seen, gone)
+    local parts = { q.code, pack('>I4', used) }
+    for i, sum in ipairs(log_sums(log, places, gone, used)) do
+      parts[i + 2] = pack('>I7I4', (log_entry(log, places[i])), sum)
+    end
+    return table.concat(parts)
   end
