@@ -29,6 +29,8 @@ fn main() -> ExitCode {
         Command::Why(args) => cmd::why::run(&args),
         Command::Demo(args) => cmd::demo::run(&args),
         Command::Diff(args) => cmd::diff::run(&args),
+        Command::Doctor(args) => cmd::doctor::run(&args),
+        Command::Store(args) => cmd::store::run(&args.command),
         Command::Schema => cmd::generate::schema(),
         Command::Completions { shell } => cmd::generate::completions(shell),
         Command::Man { command } => cmd::generate::man(command.as_deref()),

@@ -3,7 +3,9 @@
 pub(crate) mod check;
 pub(crate) mod demo;
 pub(crate) mod diff;
+pub(crate) mod doctor;
 pub(crate) mod generate;
 pub(crate) mod serve;
+pub(crate) mod store;
 pub(crate) mod test;
 pub(crate) mod why;

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 const SECONDS_A_DAY: u64 = 24 * 60 * 60;
 
 /// Writes an instant in UTC, to the millisecond: `2026-11-30T05:44:00.250Z`. One before 1970 is written as its beginning.
-pub(super) fn rfc3339(at: SystemTime) -> String {
+pub fn rfc3339(at: SystemTime) -> String {
     let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
     let (days, second) = (since.as_secs() / SECONDS_A_DAY, since.as_secs() % SECONDS_A_DAY);
     let (year, month, day) = civil(days);

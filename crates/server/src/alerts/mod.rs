@@ -28,6 +28,7 @@ use board::{Alert, Board, Words};
 use desk::{Desk, Tally};
 use webhook::Webhook;
 
+pub use instant::rfc3339;
 pub use webhook::WebhookError;
 
 /// Whom to tell, and how.

@@ -1,0 +1,196 @@
+//! What is held of a key, on a terminal and as JSON.
+
+use std::time::{Duration, SystemTime};
+
+use serde_json::{Value, json};
+use tidegate::policy_file::{Limit, Whose};
+use tidegate::{Anchor, Calendar, Quota, Rate, Span, StoredKey, Timestamp, readable};
+use tidegate_server::alerts::rfc3339;
+use tidegate_store::algorithms::{Ask, Decision, State, decide};
+use tidegate_store_redis::{Held, HeldValue};
+
+/// What is held of a key, with the limit it is of.
+pub(super) struct Shown<'s> {
+    pub(super) limit: Option<&'s Limit>,
+    pub(super) key: &'s [(String, String)],
+    pub(super) stored: &'s StoredKey,
+    pub(super) held: &'s Held,
+}
+
+/// Returns the key as it was given.
+pub(super) fn key(given: &[(String, String)]) -> String {
+    if given.is_empty() {
+        return "everyone together".to_owned();
+    }
+    let pairs: Vec<String> = given.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    pairs.join(" ")
+}
+
+/// Returns in a few words what is held.
+pub(super) fn in_short(held: &Held) -> String {
+    let states = held.value.as_ref().and_then(|value| value.states.as_deref());
+    match states {
+        Some([(state, quota), ..]) => used(&decision(state, quota, held.at)),
+        _ => "a value that was none of Tidegate's".to_owned(),
+    }
+}
+
+impl Shown<'_> {
+    /// Returns the lines that tell it.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let name = self.limit.map_or(self.stored.limit.as_str(), |limit| limit.name.as_str());
+        let identity = self.stored.identity.as_ref().map(|id| format!(" ({id})")).unwrap_or_default();
+        let mut lines = vec![format!("{name}, {}{identity}", key(self.key))];
+        match &self.held.value {
+            None => lines.push("  nothing is counted".to_owned()),
+            Some(HeldValue { states: None, .. }) => lines.push(
+                "  the value is none of Tidegate's, so every request on this key is answered as if the store were gone; \
+                 `tidegate store reset` removes it"
+                    .to_owned(),
+            ),
+            Some(HeldValue { states: Some(states), .. }) => {
+                for (state, quota) in states {
+                    lines.extend(self.state_lines(state, quota));
+                }
+            }
+        }
+        lines.push(format!("  in Redis: {}", self.place()));
+        lines
+    }
+
+    fn state_lines(&self, state: &State, quota: &Quota) -> [String; 2] {
+        let decision = decision(state, quota, self.held.at);
+        let numbers = numbers(quota);
+        let whose = match self.whose(quota) {
+            Some(Whose::Everybody) => String::new(),
+            Some(whose) => format!(", of {}", whose.shown().unwrap_or_default()),
+            None => ", which the policy no longer says: the next request carries it over".to_owned(),
+        };
+        let mut words = format!("  {}, {} left", used(&decision), decision.remaining);
+        let reset = decision.reset_after;
+        if decision.next_unit == Span::MAX {
+            words.push_str("; no more, ever");
+        } else {
+            if decision.remaining == 0 {
+                words.push_str("; one more in ");
+                words.push_str(&readable(decision.next_unit));
+            }
+            words.push_str("; as if new in ");
+            words.push_str(&readable(reset));
+            words.push_str(", at ");
+            words.push_str(&instant(self.held.at, reset));
+        }
+        [words, format!("  counted under {numbers}{whose}")]
+    }
+
+    /// Returns whose terms some numbers are now, if the policy still has them.
+    fn whose(&self, quota: &Quota) -> Option<Whose<'_>> {
+        self.limit?.variants().find(|(_, terms)| terms.quota == *quota).map(|(whose, _)| whose)
+    }
+
+    fn place(&self) -> String {
+        let mut place = hex(&self.held.name);
+        if let Some(value) = &self.held.value {
+            place = format!("{place}, a value of {} bytes", value.length);
+            if let Some(bytes) = value.bytes {
+                place = format!("{place}, {bytes} with all around it");
+            }
+            place = match value.forgotten_in {
+                Some(ttl) => format!("{place}, forgotten in {}", readable(span(ttl))),
+                None => format!("{place}; when it is forgotten cannot be told"),
+            };
+        }
+        place
+    }
+
+    /// Returns the same for machines.
+    pub(super) fn json(&self) -> Value {
+        let value = self.held.value.as_ref();
+        let states = value.and_then(|value| value.states.as_ref());
+        let states: Option<Vec<Value>> =
+            states.map(|states| states.iter().map(|(state, quota)| self.state_json(state, quota)).collect());
+        json!({
+            "limit": self.limit.map(|limit| &limit.name),
+            "key": self.stored.identity,
+            "counted": value.is_some(),
+            "foreign": value.is_some_and(|value| value.states.is_none()),
+            "states": states.unwrap_or_default(),
+            "redis_key_hex": hex(&self.held.name),
+            "value_bytes": value.map(|value| value.length),
+            "bytes": value.and_then(|value| value.bytes),
+            "ttl_millis": value.and_then(|value| value.forgotten_in).map(|ttl| span(ttl).as_micros() / 1_000),
+        })
+    }
+
+    fn state_json(&self, state: &State, quota: &Quota) -> Value {
+        let decision = decision(state, quota, self.held.at);
+        let whose = self.whose(quota);
+        let micros = |span: Span| (span != Span::MAX).then(|| span.as_micros());
+        json!({
+            "algorithm": quota.algorithm(),
+            "numbers": numbers(quota),
+            "in_policy": whose.is_some(),
+            "plan": whose.and_then(Whose::shown),
+            "limit": decision.limit,
+            "used": decision.limit.saturating_sub(decision.remaining),
+            "remaining": decision.remaining,
+            "next_unit_micros": micros(decision.next_unit),
+            "reset_after_micros": micros(decision.reset_after),
+        })
+    }
+}
+
+/// Returns the numbers of a state at an instant, nothing asked.
+fn decision(state: &State, quota: &Quota, at: Timestamp) -> Decision {
+    decide(quota, Some(state), Ask::units(0), at).decision
+}
+
+fn used(decision: &Decision) -> String {
+    format!("{} of {} used", decision.limit.saturating_sub(decision.remaining), decision.limit)
+}
+
+/// Returns an algorithm with its numbers, as a policy writes them.
+fn numbers(quota: &Quota) -> String {
+    let rate = |rate: Rate| format!("{} per {}", rate.units(), Span::from_micros(rate.micros()));
+    let numbers = match quota {
+        Quota::FixedWindow(quota) => match quota.anchor() {
+            Anchor::Clock => format!("limit {}, window {}, anchor clock", quota.limit(), quota.window()),
+            Anchor::FirstHit => {
+                format!("limit {}, window {}, anchor first_hit", quota.limit(), quota.window())
+            }
+            Anchor::Calendar(calendar) => {
+                let window = match calendar {
+                    Calendar::Day => "day",
+                    Calendar::Week => "week",
+                    Calendar::Month => "month",
+                };
+                format!("limit {}, window {window}, anchor calendar", quota.limit())
+            }
+        },
+        Quota::SlidingLog(quota) => format!("limit {}, window {}", quota.limit(), quota.window()),
+        Quota::SlidingCounter(quota) => format!("limit {}, window {}", quota.limit(), quota.window()),
+        Quota::TokenBucket(quota) => {
+            format!("capacity {}, refill {}", quota.capacity(), rate(quota.refill()))
+        }
+        Quota::LeakyBucket(quota) => format!("rate {}, queue {}", rate(quota.rate()), quota.queue()),
+        Quota::Lockout(quota) => {
+            format!("attempts {}, within {}, lock {}", quota.attempts(), quota.within(), quota.lock())
+        }
+    };
+    format!("{}: {numbers}", quota.algorithm())
+}
+
+fn span(duration: Duration) -> Span {
+    Span::from_micros(u64::try_from(duration.as_micros()).unwrap_or(u64::MAX))
+}
+
+/// Writes the instant that is `after` another in UTC.
+fn instant(at: Timestamp, after: Span) -> String {
+    let micros = Duration::from_micros(at.as_micros().saturating_add(after.as_micros()));
+    SystemTime::UNIX_EPOCH.checked_add(micros).map_or_else(|| "the end of time".to_owned(), rfc3339)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or_default();
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
