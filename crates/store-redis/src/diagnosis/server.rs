@@ -204,14 +204,16 @@ impl<'v> Visit<'v> {
         let Ok(told) = held::now(time) else { return };
         let here = before.midpoint(after);
         let (told, skew) = (told.as_micros(), told.as_micros().abs_diff(here));
-        let skew_shown = std::time::Duration::from_micros(skew);
         self.findings.add(if skew <= MOST_SKEW {
-            Finding::fine("clock", format!("{}: {skew_shown:.1?} from this machine's", self.name))
+            // Less would be told of the network rather than of clocks.
+            let millis = skew.div_ceil(1_000).max(1);
+            Finding::fine("clock", format!("{}: within {millis} ms of this machine's", self.name))
         } else {
+            let skew = std::time::Duration::from_micros(skew);
             let which = if told > here { "ahead of" } else { "behind" };
             Finding::doubtful(
                 "clock",
-                format!("{}: {skew_shown:.1?} {which} this machine's", self.name),
+                format!("{}: {skew:.1?} {which} this machine's", self.name),
                 "let both follow NTP: counts go by the server's clock, logs and the ends of overrides by this one's",
             )
         });
