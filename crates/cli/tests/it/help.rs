@@ -12,6 +12,8 @@ fn help_names_each_command_with_an_example_the_exit_codes_and_the_docs() {
         "\n  test ",
         "\n  why ",
         "\n  demo ",
+        "\n  doctor ",
+        "\n  store ",
         "tidegate serve policy.yaml",
         "tidegate check policy.yaml",
         "tidegate test policy.test.yaml",
@@ -28,7 +30,7 @@ fn help_names_each_command_with_an_example_the_exit_codes_and_the_docs() {
 
 #[test]
 fn each_command_explains_itself() {
-    for command in ["serve", "check", "test", "why", "demo"] {
+    for command in ["serve", "check", "test", "why", "demo", "doctor", "store"] {
         let output = run([command, "--help"]);
         assert!(text(&output.stdout).contains(&format!("Example:\n  tidegate {command} ")), "{output:?}");
     }
@@ -66,7 +68,9 @@ fn completions_and_manual_pages_know_every_command() {
         let output = run(["completions", shell]);
         let script = text(&output.stdout);
         assert!(
-            ["serve", "check", "test", "why", "demo"].iter().all(|command| script.contains(command)),
+            ["serve", "check", "test", "why", "demo", "doctor", "store"]
+                .iter()
+                .all(|command| script.contains(command)),
             "{shell}"
         );
     }

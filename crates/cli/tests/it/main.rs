@@ -5,6 +5,7 @@
 mod check;
 mod demo;
 mod diff;
+mod doctor;
 mod help;
 mod http;
 mod named;
@@ -12,6 +13,8 @@ mod process;
 mod reload;
 mod restarts;
 mod serve;
+mod shared;
+mod store;
 mod suites;
 mod upstream;
 mod why;

@@ -120,8 +120,8 @@ impl<'v> Visit<'v> {
             };
             match meaning(&why) {
                 Tried::Permitted => tried.push(trial.right),
-                // A script that the user may not load is not there; one that may not ask what time it is fails.
-                _ if trial.right == "evalsha" && why.contains("NOSCRIPT") => tried.push(trial.right),
+                // A script that may not be loaded is not there, and one whose commands are not permitted fails.
+                Tried::Failed if trial.right == "evalsha" && !lacking.is_empty() => {}
                 Tried::NoCommand => lacking.push(trial.right),
                 Tried::NoKey => no_keys = true,
                 Tried::Failed => {
