@@ -16,5 +16,6 @@ mod serve;
 mod shared;
 mod store;
 mod suites;
+mod topologies;
 mod upstream;
 mod why;

@@ -8,13 +8,18 @@ use crate::process::Folder;
 
 /// Writes a policy whose counts are in a Redis on a port; `more` are lines of the store.
 pub(crate) fn policy(folder: &Folder, port: u16, more: &str) -> PathBuf {
+    policy_at(folder, &format!("redis://127.0.0.1:{port}"), more)
+}
+
+/// Writes the same policy with any url.
+pub(crate) fn policy_at(folder: &Folder, url: &str, more: &str) -> PathBuf {
     folder.file("keys.secret", "the same on every instance\n");
     let text = format!(
         "tidegate: 1
 key_secret_file: keys.secret
 store:
   redis:
-    url: redis://127.0.0.1:{port}
+    url: {url}
 {more}
 api: {{ listen: 127.0.0.1:0 }}
 keys: {{ account: {{ json: /account, normalize: [trim, lowercase] }} }}
