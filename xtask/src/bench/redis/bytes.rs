@@ -16,7 +16,7 @@ const DAY: Span = Span::from_secs(86_400);
 pub(super) fn measure(bench: &Bench, page: &mut Page) -> Result<()> {
     let rate = Rate::new(1, Span::from_secs(3_600))?;
     let quotas = [
-        ("fixed window", Quota::fixed_window(100, Span::from_secs(30 * 86_400), Anchor::Clock)?),
+        ("fixed window", Quota::fixed_window(100, DAY, Anchor::Clock)?),
         ("fixed window from the first hit", Quota::fixed_window(100, DAY, Anchor::FirstHit)?),
         ("sliding counter", Quota::sliding_counter(100, DAY)?),
         ("token bucket", Quota::token_bucket(100, rate)?),

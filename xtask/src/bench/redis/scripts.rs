@@ -54,6 +54,19 @@ impl Piped {
         Ok(())
     }
 
+    /// Counts once on every key.
+    pub(super) fn incr_each(&mut self) -> Result<()> {
+        let places: Vec<usize> = (0..self.names.len()).collect();
+        for some in places.chunks(PIPELINE) {
+            let mut pipe = Pipeline::with_capacity(PIPELINE);
+            for place in some {
+                pipe.cmd("INCR").arg(self.name(*place));
+            }
+            pipe.query::<Vec<u64>>(&mut self.connection)?;
+        }
+        Ok(())
+    }
+
     /// Runs the hand-written script `count` times on random keys.
     pub(super) fn gcra(&mut self, numbers: Gcra, count: usize) -> Result<()> {
         let places: Vec<usize> = (0..count).map(|_| self.random.below(self.names.len())).collect();
