@@ -8,8 +8,9 @@ impl Quota {
     /// Returns the share of one of so many instances: counts and rates divided by their number, rounded down and at least
     /// one; windows and locks as they are. A limit of zero stays zero, and so may a queue become.
     ///
-    /// All instances together admit at most what the whole does, as long as there are no more of them than units; with more,
-    /// one unit each.
+    /// All instances together admit at most what the whole does, as long as there are no more of them than units and the
+    /// rate stays above a unit in 400 days; a sliding counter up to one unit an instance more, since each rounds its own
+    /// estimate. Beyond that it is one unit each, or a unit in 400 days.
     ///
     /// ```
     /// use tidegate_algorithms::{Quota, Rate, Span};
@@ -94,8 +95,9 @@ mod tests {
                     for span in [0, 1, 10_000_000, 3_599_999_999, 3_600_000_000, 90_000_000_000] {
                         let span = Span::from_micros(span);
                         let together = share.most_in_closed(span) * u128::from(instances);
-                        // A boundary within the span is each instance's own, and its rounding too.
-                        let slack = u128::from(instances);
+                        // An estimate is rounded by each instance.
+                        let is_estimate = matches!(whole, Quota::SlidingCounter(_));
+                        let slack = if is_estimate { u128::from(instances - 1) } else { 0 };
                         assert!(together <= whole.most_in_closed(span) + slack, "{whole:?} by {instances}");
                     }
                 }

@@ -75,7 +75,8 @@ impl Sender {
         let ops = batch.iter().map(|waiting| &waiting.op);
         let call = Call::new(&self.options.prefix, ops, together.at);
         self.counters.happened(Event::Question, u64::try_from(batch.len()).unwrap_or(u64::MAX));
-        let reply = self.reply(&call, together, live).await?;
+        let last = batch.iter().map(|waiting| waiting.deadline).max();
+        let reply = self.reply(&call, (together, last), live).await?;
         let read = call.read(&reply).map_err(Failure::unreadable)?;
         self.counters.happened(Event::ForeignValue, read.foreign_values);
         if read.disagreements > 0 {
@@ -92,7 +93,13 @@ impl Sender {
         Ok(())
     }
 
-    async fn reply(&self, call: &Call<'_>, together: Together, live: &Live) -> Result<Value, Failure> {
+    /// Sends a call, and again after the server has forgotten the script, until `last` at the latest.
+    async fn reply(
+        &self,
+        call: &Call<'_>,
+        (together, last): (Together, Option<tokio::time::Instant>),
+        live: &Live,
+    ) -> Result<Value, Failure> {
         let evalsha = call.evalsha(self.options.script.sha1());
         let mut load = redis::cmd("SCRIPT");
         load.arg("LOAD").arg(self.options.script.source());
@@ -101,7 +108,10 @@ impl Sender {
                 Err(failure) if failure.kind == Kind::NoScript => failure,
                 other => return other,
             };
-            // Nothing ran. Whoever has no time left is not waiting for another attempt either.
+            // Nothing ran, and nothing is to run that nobody waits for.
+            if last.is_some_and(|last| last <= tokio::time::Instant::now()) {
+                return Err(failure);
+            }
             tracing::debug!(%failure.error, "the server has forgotten the script");
             self.counters.happened(Event::ScriptLoaded, 1);
             self.sent(&load, false, live)

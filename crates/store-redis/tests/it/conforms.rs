@@ -55,19 +55,28 @@ mod alone {
     tidegate_store::conformance_tests!(super::Alone(Server::start(&[])));
 }
 
-/// A cluster keeps every promise but those that only one server can:
-/// - that a batch over several slots sees one instant: each node has its own clock;
-/// - that a batch which is refused carries over the state of a key whose quota changed
-///   (`only_a_decision_carries_a_state_over`, the one behaviour left out): slots after the one that refuses are only looked
-///   at, so their states are carried over by the next batch that gets to them. None is refilled by that.
+/// What a cluster does not promise, and why. Everything else of the suite it does.
+const LEFT_OUT: [(&str, &str); 6] = [
+    ("a_batch_sees_one_instant", "each node has a clock of its own"),
+    ("a_refused_batch_still_redates", "slots after the one that refuses are only looked at"),
+    ("only_a_decision_carries_a_state_over", "the same: the next batch that gets to them carries over"),
+    ("a_wait_is_exact_across_a_change_of_plan", "the same"),
+    ("it_decides_as_the_naive_store_does", "the same, and what was charged and given back has another date"),
+    ("it_decides_as_the_naive_store_does_while_time_goes_back", "the same"),
+];
+
 #[test]
 fn a_cluster_behaves_as_one_server_does() {
     let cluster = Cluster::start();
     let harness = Clustered(&cluster);
     let mut failed = Vec::new();
-    for (name, behaviour) in BEHAVIOURS {
+    for (name, _) in LEFT_OUT {
+        assert!(BEHAVIOURS.iter().any(|(known, _)| *known == name), "{name} is no behaviour");
+    }
+    for (name, behaviour) in BEHAVIOURS.iter().filter(|(name, _)| LEFT_OUT.iter().all(|(out, _)| out != name))
+    {
         if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| behaviour(&harness))).is_err() {
-            failed.push(name);
+            failed.push(*name);
         }
     }
     assert_eq!(failed, [""; 0]);
@@ -90,54 +99,7 @@ impl Harness for Clustered<'_> {
 type Behaviour = (&'static str, fn(&Clustered<'_>));
 
 macro_rules! behaviours {
-    ($($name:ident)*) => { [$((stringify!($name), |harness| tidegate_store::conformance::$name(harness))),*] };
+    (=> $($name:ident)*) => { &[$((stringify!($name), |harness| tidegate_store::conformance::$name(harness))),*] };
 }
 
-const BEHAVIOURS: [Behaviour; 46] = behaviours! {
-    a_batch_is_charged_wholly
-    a_refused_batch_charges_nothing
-    every_check_is_evaluated_after_a_refusal
-    the_wait_of_a_batch_is_the_longest
-    a_shadow_check_never_blocks
-    a_shadow_check_is_charged_as_if_enforced
-    a_shadow_check_that_refuses_is_not_charged
-    a_shadow_check_is_not_charged_when_an_enforced_one_refuses
-    a_key_named_twice_sees_its_first_charge
-    a_key_named_twice_is_left_alone_when_the_second_refuses
-    an_empty_batch_is_admitted
-    outcomes_come_in_the_order_of_checks
-    more_checks_than_fit_without_an_allocation
-    each_algorithm_admits_its_numbers_and_then_refuses
-    a_wait_is_exact_to_the_microsecond
-    a_cost_above_capacity_is_never_admitted
-    a_limit_of_zero_refuses_for_ever
-    zero_units_take_nothing
-    a_peek_writes_nothing
-    time_that_goes_back_keeps_what_was_charged
-    changed_numbers_mint_nothing
-    a_smaller_plan_clamps
-    a_month_of_the_calendar_ends_with_it
-    a_lockout_locks_with_its_last_attempt
-    attempts_are_forgotten_with_their_window
-    a_refund_undoes_the_lock_it_began
-    a_success_opens_the_lock
-    a_change_of_plan_never_refills
-    alternating_plans_admit_no_more_than_the_larger
-    a_raised_rate_counts_from_the_change_on
-    a_key_named_under_two_plans_is_charged_twice
-    a_refund_gives_back_what_was_charged
-    a_refund_never_gives_more_than_there_was
-    a_refund_after_a_change_of_plan_gives_nothing
-    a_reset_by_receipt_forgets_all_of_one_key
-    a_thousand_charges_at_once_that_are_all_given_back_leave_nothing
-    a_refund_of_a_batch_gives_back_each_charge
-    a_refund_of_a_forgotten_key_gives_nothing
-    limits_do_not_share
-    keys_do_not_share
-    any_bytes_are_a_key
-    a_name_has_one_id
-    a_reset_forgets_one_key_of_one_limit
-    an_inspection_shows_the_state
-    a_limit_that_was_never_given_out_is_an_error
-    threads_together_get_no_more_than_the_limit
-};
+const BEHAVIOURS: &[Behaviour] = tidegate_store::each_behaviour! { [behaviours] };

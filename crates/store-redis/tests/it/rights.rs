@@ -2,12 +2,9 @@
 
 use tidegate_redis_kit::{Certificates, Server};
 use tidegate_store::{Store, StoreError};
-use tidegate_store_redis::{RedisOptions, RedisStore, Secret, Tls};
+use tidegate_store_redis::{RIGHTS, RedisOptions, RedisStore, Secret, Tls};
 
 use crate::tools::{an_hour, connect, one, options, recovered, runtime, standalone};
-
-/// What docs and operators take for enough.
-const ENOUGH: &str = "+evalsha +script|load +ping +time +get +set +del +pexpire +pexpireat +pttl";
 
 fn tls(authority: &str, client: Option<&(String, String)>) -> Tls {
     Tls {
@@ -73,7 +70,7 @@ fn user(server: &Server, rights: &str, prefix: &str) -> RedisOptions {
 #[test]
 fn a_user_with_the_rights_that_are_needed_is_served() {
     let server = Server::start(&[]);
-    let store = connect(user(&server, ENOUGH, "own"));
+    let store = connect(user(&server, RIGHTS, "own"));
     assert!(asked(&store).unwrap());
     assert!(!asked(&store).unwrap());
 }
@@ -82,7 +79,7 @@ fn a_user_with_the_rights_that_are_needed_is_served() {
 #[test]
 fn a_right_that_goes_and_comes_back_needs_no_restart() {
     let server = Server::start(&[]);
-    let store = connect(user(&server, ENOUGH, "own"));
+    let store = connect(user(&server, RIGHTS, "own"));
     runtime().block_on(async {
         let (limit, quota) = (store.limit("l"), an_hour(2));
         assert!(one(&store, limit, b"ada", &quota).await.unwrap());
@@ -100,7 +97,7 @@ fn a_right_that_goes_and_comes_back_needs_no_restart() {
 #[test]
 fn keys_that_the_user_may_not_touch_are_told() {
     let server = Server::start(&[]);
-    let mut options = user(&server, ENOUGH, "own");
+    let mut options = user(&server, RIGHTS, "own");
     options.prefix = "other".to_owned();
     let error = asked(&connect(options)).unwrap_err();
     assert!(!error.may_have_counted(), "{error}");

@@ -47,7 +47,23 @@ pub use threads::*;
 #[macro_export]
 macro_rules! conformance_tests {
     ($harness:expr) => {
-        $crate::conformance_tests! { $harness =>
+        $crate::each_behaviour! { [$crate::conformance_tests] $harness }
+    };
+    ($harness:expr => $($behaviour:ident)*) => {
+        $(
+            #[test]
+            fn $behaviour() {
+                $crate::conformance::$behaviour(&$harness);
+            }
+        )*
+    };
+}
+
+/// Gives the names of all behaviours to a macro, which stands in brackets, behind what else it is to be given and `=>`.
+#[macro_export]
+macro_rules! each_behaviour {
+    ([$($then:tt)*] $($given:tt)*) => {
+        $($then)* ! { $($given)* =>
             a_batch_is_charged_wholly
             a_refused_batch_charges_nothing
             every_check_is_evaluated_after_a_refusal
@@ -104,14 +120,6 @@ macro_rules! conformance_tests {
             threads_together_get_no_more_than_the_limit
             overlapping_batches_are_never_half_charged
         }
-    };
-    ($harness:expr => $($behaviour:ident)*) => {
-        $(
-            #[test]
-            fn $behaviour() {
-                $crate::conformance::$behaviour(&$harness);
-            }
-        )*
     };
 }
 
