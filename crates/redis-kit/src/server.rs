@@ -96,19 +96,27 @@ impl Server {
 
     /// Sends a command, its words split at spaces, and returns the answer.
     pub fn ask(&self, words: &str) -> Value {
+        self.try_ask(words).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Sends a command to a server that may cut its connections just now, as one that changes its role does.
+    ///
+    /// # Errors
+    /// The server's, or that of a connection that was cut.
+    pub fn try_ask(&self, words: &str) -> redis::RedisResult<Value> {
         let mut words = words.split(' ');
         let mut cmd = redis::cmd(words.next().unwrap_or_default());
         words.for_each(|word| {
             cmd.arg(word);
         });
-        self.connection().req_command(&cmd).unwrap_or_else(|error| panic!("{error}"))
+        self.connection().req_command(&cmd)
     }
 
-    /// Returns a number of `INFO`.
+    /// Returns a number of `INFO`; none where the server has no such line, or cut the connection.
     pub fn info(&self, name: &str) -> Option<u64> {
         let info: redis::RedisResult<String> =
             redis::cmd("INFO").arg("everything").query(&mut self.connection());
-        let info = info.unwrap();
+        let info = info.ok()?;
         let line = info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
         line.trim().parse().ok()
     }

@@ -314,7 +314,8 @@ fn a_node_that_dies_is_replaced_and_nothing_is_restarted() {
         }
         let replicated = || {
             let (primary, replica) = (&cluster.nodes[2], &cluster.nodes[5]);
-            (replica.info("slave_repl_offset") >= primary.info("master_repl_offset")).then_some(())
+            let written = primary.info("master_repl_offset")?;
+            (replica.info("slave_repl_offset")? >= written).then_some(())
         };
         tokio::task::block_in_place(|| tidegate_redis_kit::soon("the replica", replicated));
         tokio::task::block_in_place(|| cluster.nodes[2].kill());
