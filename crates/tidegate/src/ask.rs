@@ -8,7 +8,7 @@ use tidegate_store::{Check, Decided, Store as _, StoreError};
 
 use crate::combine;
 use crate::denial::{Asked, Found, Inquiry, Name, Outcome};
-use crate::limiter::Inner;
+use crate::inner::Inner;
 use crate::options::CheckOptions;
 use crate::outage::{Pass, is_loss};
 use crate::plan::Plan;
@@ -171,6 +171,7 @@ impl Inner {
         if decisions.is_empty() {
             return None;
         }
+        self.lasting.denials.count_hit();
         let ruling = combine::ruling(&decisions);
         Some(Verdict { decisions, at, ..Verdict::without_decisions(ruling) })
     }

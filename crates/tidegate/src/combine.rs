@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 use tidegate_algorithms::{Answer, Retry, Span};
 use tidegate_store::Decided;
 
-use crate::limiter::Registered;
+use crate::inner::Registered;
 use crate::plan::Plan;
 use crate::verdict::{LimitDecision, Ruling, Verdict};
 

@@ -10,8 +10,8 @@ use tidegate_policy::{Identities, Matched, Policy};
 use tidegate_store::Store;
 
 use crate::clock::Dates;
+use crate::inner::{Built, Inner, Lasting};
 use crate::limit::{Counts, Disclosure, Limit, OnStoreFailure, OnSuccess};
-use crate::limiter::{Built, Inner, Lasting};
 use crate::observe::{LimitTally, RuleTally, add, read};
 use crate::options::{BuildError, CheckOptions};
 

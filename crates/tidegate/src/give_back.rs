@@ -9,9 +9,9 @@ use tidegate_store::Check;
 use tidegate_store::{Give, Refund, Store as _, StoreError};
 
 use crate::ask::lost;
-use crate::limiter::Inner;
+use crate::inner::Inner;
 #[cfg(feature = "policy")]
-use crate::limiter::Registered;
+use crate::inner::Registered;
 use crate::outage::Pass;
 use crate::settle::Charge;
 

@@ -6,7 +6,8 @@ use std::sync::OnceLock;
 
 use tidegate_policy::Identities;
 
-use crate::limiter::{Inner, Registered, Snapshot};
+use crate::inner::{Inner, Registered};
+use crate::limiter::Snapshot;
 
 /// What names keys while the policy says no secret: a secret of the limiter's own, drawn when it is first asked for.
 #[derive(Debug, Default)]

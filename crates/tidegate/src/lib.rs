@@ -41,6 +41,7 @@ pub mod files;
 mod give_back;
 #[cfg(feature = "policy")]
 mod identity;
+mod inner;
 mod limit;
 mod limiter;
 #[cfg_attr(not(feature = "policy"), allow(dead_code, reason = "rules and missing keys are a policy's"))]

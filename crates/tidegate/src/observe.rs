@@ -12,8 +12,9 @@ use tidegate_algorithms::Answer;
 use tidegate_store::{Durations, DurationsSeen, Measures};
 
 use crate::alert::{Alerts, Listener};
+use crate::inner::{Inner, Registered};
 use crate::limit::Limit;
-use crate::limiter::{Inner, Limiter, Registered};
+use crate::limiter::Limiter;
 use crate::outage::Without;
 use crate::plan::Plan;
 use crate::verdict::{LimitDecision, Ruling, Verdict};
@@ -32,7 +33,7 @@ pub struct Observed {
     pub outages: u64,
     /// How long decisions of a store outside this process took, those that brought none among them.
     pub decisions: DurationsSeen,
-    /// Checks that were refused from the memory of refusals, without asking the store.
+    /// Requests that were refused from the memory of refusals, without asking the store.
     pub remembered: u64,
     /// How long requests were to be held for leaky buckets, those that were.
     pub waits: WaitsSeen,

@@ -4,8 +4,8 @@ use smallvec::SmallVec;
 use tidegate_algorithms::{Ask, Span};
 use tidegate_store::Check;
 
+use crate::inner::Registered;
 use crate::limit::Limit;
-use crate::limiter::Registered;
 
 /// What the store will be asked. Keys lie one after the other in one buffer.
 #[derive(Debug, Default)]

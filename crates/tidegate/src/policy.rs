@@ -8,7 +8,8 @@ use tidegate_policy::{Ambiguous, Matched, Policy, Presence, ReadyKeys, Request};
 use tidegate_store::{MemoryOptions, Store};
 
 use crate::compile::{Compiled, compiled};
-use crate::limiter::{Lasting, Limiter, OwnStore, Snapshot};
+use crate::inner::{Lasting, OwnStore};
+use crate::limiter::{Limiter, Snapshot};
 use crate::observe::LimitTally;
 use crate::options::{BuildError, CheckOptions};
 use crate::plan::{Plan, Terms};

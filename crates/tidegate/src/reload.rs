@@ -11,7 +11,8 @@ use tidegate_policy::Policy;
 use tidegate_store::LimitId;
 
 use crate::compile::compiled;
-use crate::limiter::{Inner, Limiter, Registered};
+use crate::inner::{Inner, Registered};
+use crate::limiter::Limiter;
 use crate::observe::lock;
 use crate::options::BuildError;
 use crate::policy::memory_options;

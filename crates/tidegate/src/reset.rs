@@ -8,7 +8,8 @@ use std::fmt;
 use tidegate_policy::{Limit, Presence, ReadyKeys};
 use tidegate_store::StoreError;
 
-use crate::limiter::{Limiter, Registered, Snapshot};
+use crate::inner::Registered;
+use crate::limiter::{Limiter, Snapshot};
 use crate::observe::add;
 use crate::options::UnknownLimit;
 use crate::policy::bad;

@@ -6,7 +6,8 @@ use tidegate_policy::Policy;
 use tidegate_store::{LimitId, MemoryOptions, MemoryStore, Store as _};
 
 use crate::compile::compiled;
-use crate::limiter::{Lasting, Limiter, OwnStore};
+use crate::inner::{Lasting, OwnStore};
+use crate::limiter::Limiter;
 use crate::options::BuildError;
 use crate::policy::memory_options;
 

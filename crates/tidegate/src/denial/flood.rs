@@ -119,6 +119,23 @@ async fn when_the_one_who_asks_goes_away_the_others_ask() {
     assert!(verdicts.iter().all(|verdict| matches!(verdict.ruling(), Ruling::Refuse { .. })));
 }
 
+/// A request that two limits refuse from memory is one request, or the metric would tell of a flood twice its size.
+#[tokio::test]
+async fn a_request_that_several_limits_remember_counts_once() {
+    let store = MemoryStore::new(MemoryOptions::default()).unwrap();
+    let store = Arc::new(Faulty::new(store).with_refusals_remembered());
+    let quota = Quota::sliding_log(1, Span::from_secs(600)).unwrap();
+    let limiter = Limiter::new(store, ["a", "b"].map(|name| Limit::new(name, quota))).unwrap();
+    let both = [("a", "k"), ("b", "k")];
+    let check = async || limiter.check_keys(both, crate::CheckOptions::default()).await.unwrap();
+    limiter.snapshot().inner.lasting.outage.clock.set(Instant::now());
+    assert!(check().await.is_allowed());
+    assert!(!check().await.is_allowed());
+    assert_eq!(limiter.observe().remembered, 0);
+    assert_eq!(check().await.decisions().len(), 2);
+    assert_eq!(limiter.observe().remembered, 1);
+}
+
 /// Two requests that each ask about one of two keys must not wait for each other.
 #[tokio::test]
 async fn who_waits_holds_nobody_up() {

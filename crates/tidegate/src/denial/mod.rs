@@ -109,7 +109,6 @@ impl Denials {
             return Found::Nothing;
         };
         if now < denied.until {
-            self.hits.fetch_add(1, Ordering::Relaxed);
             let passed = now.saturating_duration_since(denied.known);
             let passed = Span::from_micros(u64::try_from(passed.as_micros()).unwrap_or(u64::MAX));
             return Found::Refused(later(denied.decision, passed), denied.at.saturating_add(passed));
@@ -181,7 +180,12 @@ impl Denials {
         self.shards.iter().for_each(|shard| *lock(shard) = Shard::default());
     }
 
-    /// Returns how many checks were refused from memory.
+    /// Counts a request that is refused by what is remembered, of however many of its limits that is.
+    pub(crate) fn count_hit(&self) {
+        self.hits.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns how many requests were refused from memory.
     pub(crate) fn hits(&self) -> u64 {
         self.hits.load(Ordering::Relaxed)
     }
