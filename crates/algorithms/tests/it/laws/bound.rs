@@ -7,7 +7,7 @@ use super::cases;
 use crate::play::{World, histories, quotas, starts};
 
 /// Every span between two events, closed, with the units in it.
-fn spans(events: &[(u64, u64)]) -> impl Iterator<Item = (Span, u128)> {
+pub(super) fn spans(events: &[(u64, u64)]) -> impl Iterator<Item = (Span, u128)> {
     events.iter().enumerate().flat_map(move |(first, (began, _))| {
         let mut sum = 0_u128;
         events[first..].iter().map(move |(at, units)| {

@@ -7,6 +7,7 @@ mod drift;
 mod forget;
 mod log;
 mod refund;
+mod share;
 mod step;
 mod time;
 
