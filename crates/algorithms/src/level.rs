@@ -80,7 +80,7 @@ impl Mark {
     /// Returns the whole and fractional parts in units of 1/`per` for a rate whose numerator is `per`; a fraction
     /// of another rate is rounded up to the next microsecond, which never refills.
     #[inline]
-    fn parts(self, per: u32) -> (u64, u32) {
+    pub fn parts(self, per: u32) -> (u64, u32) {
         if self.sub == 0 || self.per == per {
             (self.micros, self.sub)
         } else {
@@ -101,8 +101,9 @@ impl Mark {
         div_ceil(self.plus_units(units, rate), u64::from(rate.units()))
     }
 
-    /// Returns the instant in 1/`per` microseconds since the epoch, plus `units` of `rate`.
-    pub(crate) fn plus_units(self, units: u32, rate: Rate) -> u128 {
+    /// Returns the instant plus the time of `units` of a rate, in 1/n microseconds since the epoch for a rate of n units in
+    /// some microseconds ([`Rate::units`]).
+    pub fn plus_units(self, units: u32, rate: Rate) -> u128 {
         let (micros, sub) = self.parts(rate.units());
         let own = mul(micros, u64::from(rate.units())).saturating_add(u128::from(sub));
         own.saturating_add(mul(u64::from(units), rate.micros()))

@@ -301,6 +301,16 @@ impl Rate {
         Ok(Self::reduced(units, period.as_micros()))
     }
 
+    /// Builds a rate of the two numbers that [`Rate::units`] and [`Rate::micros`] gave, for whoever wrote them down. As a
+    /// fraction is reduced, its period may be shorter than any that [`Rate::new`] takes.
+    ///
+    /// # Errors
+    /// When no rate gives these numbers.
+    pub fn from_parts(units: u64, micros: u64) -> Result<Self, QuotaError> {
+        let times = MIN_SPAN.as_micros().div_ceil(micros.max(1));
+        Self::new(units.saturating_mul(times), Span::from_micros(micros.saturating_mul(times)))
+    }
+
     /// Reduces a fraction of two numbers that are not zero.
     pub(crate) fn reduced(units: u32, micros: u64) -> Self {
         let divisor = gcd(u64::from(units), micros);

@@ -112,10 +112,7 @@ pub(super) fn read(bytes: &mut &[u8]) -> Option<Quota> {
 
 fn read_rate(bytes: &mut &[u8], kind: u8) -> Option<Rate> {
     let units = if kind & 1 == 0 { 1 } else { read_number(bytes)? };
-    let micros = read_span(bytes)?.as_micros();
-    // A reduced rate may have a period below a millisecond, which was longer when somebody wrote it.
-    let times = 1_000_u64.div_ceil(micros.max(1));
-    Rate::new(units.checked_mul(times)?, Span::from_micros(micros.checked_mul(times)?)).ok()
+    Rate::from_parts(units, read_span(bytes)?.as_micros()).ok()
 }
 
 fn read_span(bytes: &mut &[u8]) -> Option<Span> {

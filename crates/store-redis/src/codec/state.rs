@@ -54,7 +54,7 @@ pub(super) fn write(quota: &Quota, state: &State, out: &mut Vec<u8>) -> Option<(
 }
 
 fn write_level(out: &mut Vec<u8>, level: Level, per: u32) {
-    let (micros, sub) = parts(level.mark(), per);
+    let (micros, sub) = level.mark().parts(per);
     instant(out, micros);
     if per != 1 {
         out.extend_from_slice(&sub.to_be_bytes());
@@ -62,13 +62,9 @@ fn write_level(out: &mut Vec<u8>, level: Level, per: u32) {
     count(out, level.whole());
 }
 
-/// Returns a mark in whole and 1/`per` microseconds; a fraction of another rate is rounded up, which never refills.
+/// Returns a mark in whole and 1/`per` microseconds.
 pub(crate) fn parts(mark: Mark, per: u32) -> (u64, u32) {
-    if mark.sub() == 0 || mark.per() == per {
-        (mark.micros(), mark.sub())
-    } else {
-        (mark.micros().saturating_add(1), 0)
-    }
+    mark.parts(per)
 }
 
 /// Reads the state of a quota; `None` for what is none of ours.

@@ -1,6 +1,6 @@
 //! A quota in bytes, the same in every build and on every machine.
 
-use tidegate_algorithms::{Anchor, Calendar, MIN_SPAN, Quota, Rate, Span};
+use tidegate_algorithms::{Anchor, Calendar, Quota, Rate, Span};
 
 /// The bytes of a quota.
 pub(in crate::memory) const CODE: usize = 22;
@@ -89,24 +89,18 @@ fn quota(parts: Parts) -> Option<Quota> {
         }
         (1, 0) => Quota::sliding_log(units, window),
         (2, 0) => Quota::sliding_counter(units, window),
-        (3, 0) => Quota::token_bucket(units, rate(first, second)?),
-        (4, 0) => Quota::leaky_bucket(rate(first, second)?, units),
+        (3, 0) => Quota::token_bucket(units, Rate::from_parts(first, second).ok()?),
+        (4, 0) => Quota::leaky_bucket(Rate::from_parts(first, second).ok()?, units),
         (5, 0) => Quota::lockout(units, window, lock),
         _ => return None,
     }
     .ok()
 }
 
-/// Builds a rate from its reduced fraction, whose period may be shorter than the shortest that can be asked for.
-fn rate(units: u64, micros: u64) -> Option<Rate> {
-    let times = MIN_SPAN.as_micros().div_ceil(micros.max(1)).max(1);
-    Rate::new(units.checked_mul(times)?, Span::from_micros(micros.checked_mul(times)?)).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tidegate_algorithms::{MAX_LOG_UNITS, MAX_SPAN, MAX_UNITS};
+    use tidegate_algorithms::{MAX_LOG_UNITS, MAX_SPAN, MAX_UNITS, MIN_SPAN};
 
     fn ends_of_the_domain() -> Vec<Quota> {
         let (shortest, longest) = (MIN_SPAN, MAX_SPAN);

@@ -3,7 +3,7 @@
 //! A key whose place is lost with the room is held against what newcomers share. That must then be no milder than its own
 //! state was, at no later instant.
 
-use tidegate_algorithms::{Counter, Level, Lock, Log, Quota, Rate, Stamp, State, Timestamp, Window, settle};
+use tidegate_algorithms::{Counter, Level, Lock, Log, Quota, Stamp, State, Timestamp, Window, settle};
 
 /// Returns a state of the quota that leaves at no later instant more than either of two does.
 ///
@@ -26,12 +26,12 @@ pub(in crate::memory) fn join(quota: &Quota, one: &State, other: &State, now: Ti
         (Quota::TokenBucket(quota), State::Credit(one), State::Credit(other)) => {
             let full_at = |level: Level| {
                 let missing = quota.capacity().saturating_sub(level.whole());
-                instant(level, missing, quota.refill())
+                level.mark().plus_units(missing, quota.refill())
             };
             State::Credit(if full_at(one) >= full_at(other) { one } else { other })
         }
         (Quota::LeakyBucket(quota), State::Backlog(one), State::Backlog(other)) => {
-            let empty_at = |level: Level| instant(level, level.whole(), quota.rate());
+            let empty_at = |level: Level| level.mark().plus_units(level.whole(), quota.rate());
             State::Backlog(if empty_at(one) >= empty_at(other) { one } else { other })
         }
         (_, State::Lock(one), State::Lock(other)) => State::Lock(lock(one, other)),
@@ -96,18 +96,6 @@ fn lock(one: Lock, other: Lock) -> Lock {
     };
     let early = one.early.max(other.early);
     Lock { ends_at, count: one.count.max(other.count), early, locked_until }
-}
-
-/// Returns the instant at which a level has moved by so many units, in 1/p of a microsecond.
-fn instant(level: Level, units: u32, rate: Rate) -> u128 {
-    let (mark, per) = (level.mark(), rate.units());
-    // A fraction of another rate is rounded up, as decisions do.
-    let (micros, sub) = match mark.sub() {
-        0 => (mark.micros(), 0),
-        sub if mark.per() == per => (mark.micros(), sub),
-        _ => (mark.micros().saturating_add(1), 0),
-    };
-    u128::from(micros) * u128::from(per) + u128::from(sub) + u128::from(units) * u128::from(rate.micros())
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 use super::*;
 use proptest::prelude::*;
-use tidegate_algorithms::{Anchor, Ask, Span, decide, peek};
+use tidegate_algorithms::{Anchor, Ask, Rate, Span, decide, peek};
 
 fn quotas(units: u64) -> [Quota; 8] {
     let span = Span::from_secs(5);
