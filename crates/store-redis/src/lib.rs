@@ -23,6 +23,7 @@ mod store;
 #[cfg(feature = "testing")]
 #[allow(clippy::missing_panics_doc, reason = "a fault in a test is told by panicking")]
 pub mod testing;
+mod trial;
 
 pub use diagnosis::{Finding, Level, RIGHTS};
 pub use held::{Held, HeldValue};

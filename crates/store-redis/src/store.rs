@@ -16,6 +16,7 @@ use crate::measures::{Called, Counters};
 use crate::op::{Answer, Digest, Op, OwnCheck, OwnRefund};
 use crate::options::{OptionsError, RedisOptions, Servers};
 use crate::script::Script;
+use crate::trial;
 
 /// The most checks of a batch: what one byte of a call counts.
 const MAX_CHECKS: usize = 255;
@@ -152,7 +153,14 @@ impl RedisStore {
     async fn pinged(&self) -> Result<(), Failure> {
         let deadline = self.deadline();
         match &self.0.way {
-            Way::One(lane) => ping(lane, &self.0.counters, deadline).await,
+            Way::One(lane) => {
+                ping(lane, &self.0.counters, deadline).await?;
+                let together = Together { at: None, slot: 0, asking: false };
+                match trial::question(trial::anywhere()) {
+                    Some(op) => lane.ask(op, together, deadline).await.map(drop),
+                    None => Ok(()),
+                }
+            }
             Way::Many(cluster) => cluster.ping(deadline).await,
         }
     }
@@ -198,8 +206,12 @@ fn dialer(options: &RedisOptions, namer: &Namer, counters: &Arc<Counters>, targe
     }
 }
 
-/// Asks one server whether it answers.
+/// Asks one server whether it answers, and counts it if not.
 pub(crate) async fn ping(lane: &Lane, counters: &Counters, deadline: Instant) -> Result<(), Failure> {
+    pinged(lane, counters, deadline).await.inspect_err(|failure| counters.failed(failure))
+}
+
+async fn pinged(lane: &Lane, counters: &Counters, deadline: Instant) -> Result<(), Failure> {
     let live = tokio::time::timeout_at(deadline, lane.link().live()).await;
     let live = live.map_err(|_| Failure::timeout(false))??;
     counters.called(Called::Ping);
@@ -285,12 +297,7 @@ impl Store for RedisStore {
     }
 
     fn ping(&self) -> Reply<'_, ()> {
-        Reply::waiting(async move {
-            self.pinged().await.map_err(|failure| {
-                self.0.counters.failed(&failure);
-                failure.error
-            })
-        })
+        Reply::waiting(async move { self.pinged().await.map_err(|failure| failure.error.not_counted()) })
     }
 
     fn refusals_may_be_remembered(&self) -> bool {

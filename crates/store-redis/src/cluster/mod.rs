@@ -21,6 +21,7 @@ use crate::lane::{Lane, LaneOptions, Together};
 use crate::link::{Dialer, Link, Target};
 use crate::measures::{Counters, Event};
 use crate::op::{Answer, Op};
+use crate::trial;
 use refresh::Refreshing;
 use slots::Node;
 pub(crate) use slots::Slots;
@@ -127,14 +128,21 @@ impl Cluster {
         Err(Failure::unreachable("the slot was on no node that was asked"))
     }
 
-    /// Asks every primary whether it answers.
+    /// Asks every primary whether it answers, and decides.
     pub(crate) async fn ping(&self, deadline: Instant) -> Result<(), Failure> {
-        self.node(0, deadline).await?;
+        self.node(0, deadline).await.inspect_err(|failure| self.0.counters.failed(failure))?;
         let map = self.map();
         let mut pings = tokio::task::JoinSet::new();
         for node in map.nodes() {
-            let (lane, counters) = (self.lane(node), Arc::clone(&self.0.counters));
-            pings.spawn(async move { crate::store::ping(&lane, &counters, deadline).await });
+            let (cluster, lane) = (self.clone(), self.lane(node));
+            let key = trial::within(&self.0.lane_options.prefix, |slot| map.node(slot) == Some(node));
+            pings.spawn(async move {
+                crate::store::ping(&lane, &cluster.0.counters, deadline).await?;
+                let Some((digest, slot)) = key else { return Ok(()) };
+                let Some(op) = trial::question(digest) else { return Ok(()) };
+                let together = Together { at: None, slot, asking: false };
+                cluster.ask_slot(slot, &op, together, deadline).await.map(drop)
+            });
         }
         while let Some(answer) = pings.join_next().await {
             answer.unwrap_or_else(|_| Err(Failure::unreachable("a task was stopped")))?;

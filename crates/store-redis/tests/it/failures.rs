@@ -119,6 +119,30 @@ fn a_full_server_counts_nothing_and_recovers_when_it_has_room() {
     });
 }
 
+/// What ends an outage has to be what a decision needs: a full server, a replica and one that permits nothing answer `PING`
+/// all the same, and an outage that ends with that begins anew at once, a dozen times a second.
+#[test]
+fn a_server_that_answers_and_decides_nothing_answers_no_ping() {
+    let server = Server::start(&["--maxmemory-policy", "noeviction"]);
+    let store = store_of(&server);
+    let tell = |words: &str| tokio::task::block_in_place(|| server.ask(words));
+    runtime().block_on(async {
+        store.ping().await.unwrap();
+        for (done, undone) in [
+            ("CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0"),
+            ("REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE"),
+            ("CONFIG SET min-replicas-to-write 1", "CONFIG SET min-replicas-to-write 0"),
+            ("ACL SETUSER default -evalsha", "ACL SETUSER default +evalsha"),
+        ] {
+            tell(done);
+            let error = store.ping().await.unwrap_err();
+            assert!(error.is_unavailable() && !error.may_have_counted(), "{done}: {error}");
+            tell(undone);
+            recovered(&store).await;
+        }
+    });
+}
+
 /// A connection that breaks in the middle of a reply: what it was about may have counted, and is never asked again.
 #[test]
 fn a_connection_cut_in_a_reply_admits_nothing_twice() {
