@@ -62,10 +62,12 @@ impl Watchman {
     async fn ask(&self) {
         let mut changes = self.limiter.store_changes();
         loop {
-            let pause = match self.limiter.ping().await {
-                Ok(()) => EVERY,
-                Err(_) if changes.borrow_and_update().is_down() => LOST,
-                Err(_) => SOON,
+            let answer = self.limiter.ping().await;
+            let pause = match (answer, changes.borrow_and_update().is_down()) {
+                // Also one that answers again: its outage is over when it has done so for a while.
+                (_, true) => LOST,
+                (Ok(()), false) => EVERY,
+                (Err(_), false) => SOON,
             };
             tokio::select! {
                 () = tokio::time::sleep(jitter::around(pause)) => {}

@@ -71,6 +71,9 @@ impl Inner {
     /// Asks whether the store answers, also while nobody else may.
     pub(crate) async fn ping(&self) -> Result<(), StoreError> {
         let answer = self.store.ping().await;
+        if let Err(error) = &answer {
+            self.lasting.outage.breaker.unanswered(error, self.lasting.outage.clock.now());
+        }
         self.note(&answer);
         answer
     }

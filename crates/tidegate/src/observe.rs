@@ -327,7 +327,7 @@ impl Limiter {
             requests: RULINGS.into_iter().zip(observer.rulings.iter().map(read)).collect(),
             store_errors: read(&observer.store_errors),
             without_store: observer.without.read(),
-            outages: inner.lasting.outage.breaker.openings(),
+            outages: inner.lasting.outage.breaker.outages(),
             decisions: observer.durations.seen(),
             remembered: inner.lasting.denials.hits(),
             waits: observer.waits.seen(),

@@ -1,5 +1,8 @@
 //! A breaker: after a few failures in a row nobody waits for the store any more, but for one request at a time that finds
 //! out whether it is back.
+//!
+//! The breaker closes with the first answer, since whoever comes next should be decided by the store. That the outage is over
+//! is told only when none follows for a while: of a store that answers some and not others, whoever watches hears once.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -16,27 +19,40 @@ const FAILURES: u32 = 5;
 /// The pauses between two probes.
 const SHORTEST: Duration = Duration::from_millis(50);
 const LONGEST: Duration = Duration::from_secs(1);
+/// An outage is over when the store has not been lost again for so long.
+const CALM: Duration = Duration::from_secs(1);
 
 /// Whether the store may be asked.
 #[derive(Debug)]
 pub(crate) struct Breaker {
     is_open: AtomicBool,
+    /// Whether an outage was told that is not told to be over: while the breaker is open, and a while longer.
+    is_told: AtomicBool,
     failures: AtomicU32,
-    openings: AtomicU64,
+    outages: AtomicU64,
     /// Requests that were decided without the store since it last answered.
     without: AtomicU64,
-    open: Mutex<Option<Open>>,
+    state: Mutex<State>,
     health: watch::Sender<StoreHealth>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    open: Option<Open>,
+    /// When the outage began that was told.
+    began: Option<Instant>,
+    /// Since when the store answers, while the outage is not told to be over.
+    calm_since: Option<Instant>,
+    openings: u64,
 }
 
 #[derive(Debug)]
 struct Open {
-    began: Instant,
     pause: Duration,
     next_probe: Instant,
     is_probing: bool,
     error: Arc<str>,
-    /// Which outage it is, so that a probe of an earlier one is none of this.
+    /// Which opening it is, so that a probe of an earlier one is none of this.
     number: u64,
 }
 
@@ -51,16 +67,16 @@ pub(crate) enum Pass<'b> {
     Without(Arc<str>),
 }
 
-/// The right to probe in one outage, given back when it is dropped.
+/// The right to probe while the breaker is open, given back when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Probe<'b> {
     breaker: &'b Breaker,
-    outage: u64,
+    opening: u64,
 }
 
 impl Drop for Probe<'_> {
     fn drop(&mut self) {
-        if let Some(open) = self.breaker.open().as_mut().filter(|open| open.number == self.outage) {
+        if let Some(open) = self.breaker.state().open.as_mut().filter(|open| open.number == self.opening) {
             open.is_probing = false;
         }
     }
@@ -70,10 +86,11 @@ impl Default for Breaker {
     fn default() -> Self {
         Self {
             is_open: AtomicBool::new(false),
+            is_told: AtomicBool::new(false),
             failures: AtomicU32::new(0),
-            openings: AtomicU64::new(0),
+            outages: AtomicU64::new(0),
             without: AtomicU64::new(0),
-            open: Mutex::new(None),
+            state: Mutex::default(),
             health: watch::Sender::new(StoreHealth::Up),
         }
     }
@@ -85,15 +102,15 @@ impl Breaker {
         if !self.is_open.load(Ordering::Acquire) {
             return Pass::Ask;
         }
-        let mut guard = self.open();
-        let Some(open) = &mut *guard else { return Pass::Ask };
+        let mut state = self.state();
+        let Some(open) = &mut state.open else { return Pass::Ask };
         if open.is_probing || now < open.next_probe {
             return Pass::Without(Arc::clone(&open.error));
         }
         open.is_probing = true;
         open.pause = open.pause.saturating_mul(2).min(LONGEST);
         open.next_probe = now + jittered(open.pause);
-        Pass::Probe(Probe { breaker: self, outage: open.number })
+        Pass::Probe(Probe { breaker: self, opening: open.number })
     }
 
     /// Counts a request that is decided without the store. Whoever then tells of the failure tells it afterwards, so that
@@ -104,27 +121,47 @@ impl Breaker {
 
     /// Notes an answer of the store, of whatever kind.
     pub(crate) fn answered(&self, now: Instant) {
+        let is_told = self.is_told.load(Ordering::Acquire);
         if self.failures.load(Ordering::Relaxed) != 0 {
             self.failures.store(0, Ordering::Relaxed);
-            if !self.is_open.load(Ordering::Acquire) {
+            if !is_told {
                 self.without.store(0, Ordering::Relaxed);
             }
         }
-        if !self.is_open.load(Ordering::Acquire) {
+        if !is_told {
             return;
         }
-        let mut guard = self.open();
-        let Some(open) = guard.take() else { return };
-        self.is_open.store(false, Ordering::Release);
+        let mut state = self.state();
+        let Some(began) = state.began else { return };
+        if state.open.take().is_some() {
+            self.is_open.store(false, Ordering::Release);
+            state.calm_since = Some(now);
+        }
+        if state.calm_since.is_none_or(|since| now.saturating_duration_since(since) < CALM) {
+            return;
+        }
+        (state.began, state.calm_since) = (None, None);
+        self.is_told.store(false, Ordering::Release);
         self.health.send_replace(StoreHealth::Up);
-        drop(guard);
+        drop(state);
         // Not within the line: what nobody logs is not evaluated.
         let without = self.without.swap(0, Ordering::Relaxed);
         tracing::error!(
-            seconds = now.saturating_duration_since(open.began).as_secs_f64(),
+            seconds = now.saturating_duration_since(began).as_secs_f64(),
             decided_without = without,
             "the store answers again: limits are shared as before"
         );
+    }
+
+    /// Notes that the store did not answer somebody who asked for nothing else: an outage that seemed to end is not over.
+    pub(crate) fn unanswered(&self, error: &StoreError, now: Instant) {
+        if !is_loss(error) {
+            return;
+        }
+        let mut state = self.state();
+        if state.calm_since.is_some() {
+            state.calm_since = Some(now);
+        }
     }
 
     /// Notes that the store did not answer, and returns whether that begins an outage. An answer that is about one key
@@ -135,33 +172,45 @@ impl Breaker {
             return false;
         }
         let failures = self.failures.fetch_add(1, Ordering::Relaxed).saturating_add(1);
-        let mut guard = self.open();
+        let mut state = self.state();
         let words: Arc<str> = error.to_string().into();
-        if let Some(open) = &mut *guard {
+        if let Some(open) = &mut state.open {
             open.error = Arc::clone(&words);
-            self.health.send_if_modified(|health| {
-                let StoreHealth::Down { error, .. } = health else { return false };
-                // Who watches is told of an outage once; its words may be read at any time.
-                *error = words;
-                false
-            });
+            self.say(words);
             return false;
         }
         if failures < FAILURES {
             return false;
         }
-        let number = self.openings.fetch_add(1, Ordering::Relaxed).saturating_add(1);
-        *guard = Some(Open {
-            began: now,
+        state.openings = state.openings.saturating_add(1);
+        state.calm_since = None;
+        state.open = Some(Open {
             pause: SHORTEST,
             next_probe: now + jittered(SHORTEST),
             is_probing: false,
             error: Arc::clone(&words),
-            number,
+            number: state.openings,
         });
         self.is_open.store(true, Ordering::Release);
+        if state.began.is_some() {
+            self.say(words);
+            return false;
+        }
+        state.began = Some(now);
+        self.outages.fetch_add(1, Ordering::Relaxed);
+        self.is_told.store(true, Ordering::Release);
         self.health.send_replace(StoreHealth::Down { since: SystemTime::now(), error: words });
         true
+    }
+
+    /// Puts down what the store said last.
+    fn say(&self, words: Arc<str>) {
+        self.health.send_if_modified(|health| {
+            let StoreHealth::Down { error, .. } = health else { return false };
+            // Who watches is told of an outage once; its words may be read at any time.
+            *error = words;
+            false
+        });
     }
 
     /// Returns whether the store answers, and is told of changes.
@@ -170,12 +219,12 @@ impl Breaker {
     }
 
     /// Returns how often the store was lost.
-    pub(crate) fn openings(&self) -> u64 {
-        self.openings.load(Ordering::Relaxed)
+    pub(crate) fn outages(&self) -> u64 {
+        self.outages.load(Ordering::Relaxed)
     }
 
-    fn open(&self) -> MutexGuard<'_, Option<Open>> {
-        lock(&self.open)
+    fn state(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
     }
 }
 
@@ -210,117 +259,4 @@ impl Without {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn dead() -> StoreError {
-        StoreError::unavailable("nobody listens")
-    }
-
-    fn opened(now: Instant) -> Breaker {
-        let breaker = Breaker::default();
-        let opened: Vec<_> = (0..FAILURES).map(|_| breaker.failed(&dead(), now)).collect();
-        assert_eq!(opened, [false, false, false, false, true]);
-        breaker
-    }
-
-    /// A store that is asked by everybody while it hangs costs everybody a deadline.
-    #[test]
-    fn it_opens_after_failures_in_a_row_and_lets_one_at_a_time_probe() {
-        let start = Instant::now();
-        let breaker = Breaker::default();
-        for _ in 1..FAILURES {
-            breaker.failed(&dead(), start);
-        }
-        breaker.answered(start);
-        for _ in 1..FAILURES {
-            breaker.failed(&dead(), start);
-        }
-        assert!(matches!(breaker.pass(start), Pass::Ask), "an answer in between begins the count anew");
-        breaker.failed(&dead(), start);
-        assert!(matches!(breaker.pass(start), Pass::Without(_)));
-        assert!(breaker.health().borrow().is_down());
-        let later = start + SHORTEST;
-        let probe = breaker.pass(later);
-        assert!(matches!(probe, Pass::Probe(_)));
-        assert!(matches!(breaker.pass(later + LONGEST), Pass::Without(_)), "one probes at a time");
-        breaker.failed(&dead(), later);
-        drop(probe);
-        let before = SHORTEST.saturating_sub(Duration::from_nanos(1));
-        assert!(
-            matches!(breaker.pass(later + before), Pass::Without(_)),
-            "pauses grow, and are half of it at least"
-        );
-        assert!(matches!(breaker.pass(later + SHORTEST * 2), Pass::Probe(_)));
-        breaker.answered(later + LONGEST);
-        assert!(matches!(breaker.pass(later + LONGEST), Pass::Ask));
-        assert_eq!((breaker.openings(), breaker.health().borrow().is_down()), (1, false));
-    }
-
-    /// A client that leaves while its request probes must not leave the store unasked for ever.
-    #[test]
-    fn a_probe_that_is_given_up_frees_the_next() {
-        let start = Instant::now();
-        let breaker = opened(start);
-        drop(breaker.pass(start + SHORTEST));
-        assert!(matches!(breaker.pass(start + SHORTEST + LONGEST), Pass::Probe(_)));
-    }
-
-    /// A value under one key that nobody can read says nothing about the store.
-    #[test]
-    fn an_answer_about_one_key_is_an_answer() {
-        let start = Instant::now();
-        let breaker = Breaker::default();
-        for _ in 0..100 {
-            assert!(!breaker.failed(&StoreError::rejected("no value of ours"), start));
-        }
-        assert!(matches!(breaker.pass(start), Pass::Ask));
-    }
-
-    /// A request that hung through a whole outage must not let two probe in the next.
-    #[test]
-    fn a_probe_of_an_earlier_outage_frees_none_of_this_one() {
-        let start = Instant::now();
-        let breaker = opened(start);
-        let old = breaker.pass(start + SHORTEST);
-        assert!(matches!(old, Pass::Probe(_)));
-        breaker.answered(start + SHORTEST);
-        let again = start + LONGEST;
-        for _ in 0..FAILURES {
-            breaker.failed(&dead(), again);
-        }
-        let probe = breaker.pass(again + SHORTEST);
-        assert!(matches!(probe, Pass::Probe(_)));
-        drop(old);
-        assert!(matches!(breaker.pass(again + SHORTEST + LONGEST), Pass::Without(_)), "one probes at a time");
-        drop(probe);
-        assert!(matches!(breaker.pass(again + SHORTEST + LONGEST), Pass::Probe(_)));
-    }
-
-    /// Instances that lost one store at one moment would else ask it again at one moment, for ever.
-    #[test]
-    fn pauses_are_spread_over_their_second_half() {
-        let pauses: std::collections::HashSet<_> = (0..100).map(|_| jittered(LONGEST)).collect();
-        assert!(pauses.iter().all(|pause| (LONGEST / 2..=LONGEST).contains(pause)), "{pauses:?}");
-        assert!(pauses.len() > 50);
-    }
-
-    #[test]
-    fn what_was_decided_without_the_store_is_counted_by_the_outage() {
-        let start = Instant::now();
-        let breaker = Breaker::default();
-        let without = || breaker.without.load(Ordering::Relaxed);
-        breaker.count_without();
-        breaker.failed(&dead(), start);
-        breaker.answered(start);
-        assert_eq!(without(), 0, "one packet that was lost is no outage");
-        for _ in 0..FAILURES {
-            breaker.count_without();
-            breaker.failed(&dead(), start);
-        }
-        drop(breaker.pass(start));
-        assert_eq!(without(), u64::from(FAILURES), "what is no request does not count");
-        breaker.answered(start);
-        assert_eq!(without(), 0);
-    }
-}
+mod tests;

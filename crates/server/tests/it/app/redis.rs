@@ -276,3 +276,28 @@ async fn a_gateway_may_start_before_its_redis() {
     instance.until("ready").await;
     soon(async { while instance.ask("/login").await != 200 {} }).await;
 }
+
+/// Guards a pager against a Redis that answers and takes no writes: it answers `PING`, and every outage that this ended
+/// began anew at once, sixty times in five seconds, each a line in the log and an alert.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_redis_is_one_outage_until_it_has_room() {
+    let (redis, upstream) = (Server::start(&["--maxmemory-policy", "noeviction"]), upstream().await);
+    let instance = Instance::start(&redis, upstream).await;
+    assert_eq!(instance.ask("/login").await, 200);
+    tokio::task::block_in_place(|| redis.ask("CONFIG SET maxmemory 1"));
+    instance.until("degraded").await;
+    let pings = "tidegate_store_calls_total{op=\"ping\"}";
+    let before = instance.metric(pings).await;
+    // The one that watches has asked some times meanwhile, and has not taken an answer for the end.
+    soon(async {
+        while instance.metric(pings).await < before + 5 {
+            assert_eq!(instance.ask("/login").await, 503);
+        }
+    })
+    .await;
+    assert!(instance.ready().await.contains("degraded"));
+    tokio::task::block_in_place(|| redis.ask("CONFIG SET maxmemory 0"));
+    instance.until("ready").await;
+    assert_eq!(instance.metric("tidegate_store_outages_total").await, 1);
+    assert_eq!(instance.ask("/login").await, 200);
+}
