@@ -19,7 +19,22 @@ pub(super) fn read(node: &Node, report: &mut Report) -> Option<AlertsChoice> {
     let bounds = (Span::from_secs(1), Span::from_secs(3_600));
     let every = fields.get("every").map(|node| span_within(node, "every", bounds, report));
     fields.finish(&["slack", "email", "labels"], report);
-    let webhooks = one_or_more(webhook?).iter().filter_map(|node| url(node, report)).collect();
+    let (nodes, mut webhooks) = (one_or_more(webhook?), Vec::new());
+    if nodes.is_empty() {
+        report.add(
+            webhook?.place,
+            "webhook is empty: nobody is told",
+            "write one address, or leave alerts out",
+        );
+    }
+    for node in nodes {
+        match url(node, report) {
+            Some(uri) if webhooks.contains(&uri) => {
+                report.add(node.place, "this address is told already", "leave one of them out");
+            }
+            uri => webhooks.extend(uri),
+        }
+    }
     Some(AlertsChoice { webhooks, every: every.unwrap_or(Some(EVERY))? })
 }
 
@@ -35,9 +50,9 @@ fn url(node: &Node, report: &mut Report) -> Option<Uri> {
         return None;
     }
     let uri: Option<Uri> = text.parse().ok();
-    let known = |uri: &Uri| matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some();
+    let known = |uri: &Uri| matches!(uri.scheme_str(), Some("http" | "https")) && has_server(uri);
     let Some(uri) = uri.filter(known) else {
-        let message = format!("\"{text}\" is no address to send alerts to");
+        let message = format!("{text:?} is no address to send alerts to");
         report.add(node.place, message, "write Alertmanager's: http://host:9093");
         return None;
     };
@@ -48,4 +63,14 @@ fn url(node: &Node, report: &mut Report) -> Option<Uri> {
     let mut parts = uri.into_parts();
     parts.path_and_query = Some(http::uri::PathAndQuery::from_static(PATH));
     Uri::from_parts(parts).ok()
+}
+
+/// Returns whether an address names a host, and a port that there can be if any.
+fn has_server(uri: &Uri) -> bool {
+    let (Some(authority), Some(host)) = (uri.authority(), uri.host()) else { return false };
+    let port = authority.as_str().strip_prefix(host).unwrap_or_default();
+    let can_be = |port: &str| {
+        port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok_and(|port| port > 0)
+    };
+    !host.is_empty() && (port.is_empty() || port.strip_prefix(':').is_some_and(can_be))
 }

@@ -253,6 +253,11 @@ fn sentinels(sentinels: Vec<(String, u16)>, name: &str) -> Result<RedisServers, 
         let remedy = "end the url with the primary's name: redis+sentinel://host:26379/mymaster";
         return Err(("the url does not say which primary the sentinels are asked for".to_owned(), remedy));
     }
+    // What sentinels themselves take; anything else, `%20` too, is the name of none.
+    if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte)) {
+        let remedy = "write it as `sentinel monitor` does: letters, digits, `-`, `_` and `.`";
+        return Err((format!("{name:?} is no name of a primary"), remedy));
+    }
     Ok(RedisServers::Sentinel { sentinels, name: name.to_owned(), username: None, password: None })
 }
 
@@ -261,10 +266,10 @@ fn standalone(mut hosts: Vec<(String, u16)>, path: &str) -> Result<(RedisServers
         let remedy = "write redis+cluster:// for a cluster's nodes, redis+sentinel:// for sentinels";
         return Err(("the url names several servers".to_owned(), remedy));
     }
-    let database = match path.parse() {
-        Ok(number) => number,
-        Err(_) if path.is_empty() => 0,
-        Err(_) => return Err((format!("\"{path}\" is no number of a database"), FORMS)),
+    let database = match number(path) {
+        Some(number) => number,
+        None if path.is_empty() => 0,
+        None => return Err((format!("\"{path}\" is no number of a database"), FORMS)),
     };
     let (host, port) = hosts.pop().ok_or_else(|| ("the url names no server".to_owned(), FORMS))?;
     Ok((RedisServers::Standalone { host, port }, database))
@@ -280,6 +285,11 @@ fn host_and_port(text: &str, default_port: u16) -> Option<(String, u16)> {
         None => text.split_once(':').unwrap_or((text, "")),
     };
     let known = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
-    let port = if port.is_empty() { default_port } else { port.parse().ok().filter(|port| *port > 0)? };
+    let port = if port.is_empty() { default_port } else { number(port).filter(|port| *port > 0)? };
     (!host.is_empty() && host.bytes().all(known)).then(|| (host.to_owned(), port))
+}
+
+/// Reads a number of digits alone: a sign is a slip.
+fn number<N: std::str::FromStr>(text: &str) -> Option<N> {
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
 }
