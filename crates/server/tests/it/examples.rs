@@ -18,7 +18,7 @@ use hold::Tally;
 use world::World;
 
 /// The examples that are run here.
-const EXAMPLES: [&str; 5] = ["internal", "login-pci", "otp-payments", "public-api", "quillon"];
+const EXAMPLES: [&str; 6] = ["internal", "login-pci", "otp-payments", "public-api", "quillon", "shared"];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples")
@@ -171,6 +171,11 @@ async fn otp_payments() {
 #[tokio::test]
 async fn public_api() {
     assert_eq!(run("public-api").await.left_out(), [""; 0]);
+}
+
+#[tokio::test]
+async fn shared() {
+    assert_eq!(run("shared").await.left_out(), [""; 0]);
 }
 
 #[tokio::test]
