@@ -279,12 +279,24 @@ impl App {
 /// Returns whom the policy wants told, and how.
 fn alert_options(policy: &Policy) -> Option<AlertOptions> {
     let alerts = policy.alerts.as_ref()?;
-    let instance = rustix::system::uname().nodename().to_string_lossy().into_owned();
     Some(AlertOptions {
         webhooks: alerts.webhooks.clone(),
         every: alerts.every.as_duration(),
-        labels: vec![("instance".to_owned(), instance)],
+        labels: vec![("instance".to_owned(), instance(policy))],
     })
+}
+
+/// Names this process as nobody else is named, by the machine and a port: of two on one machine, the end of one's alert
+/// would else end the other's, whose store is lost still.
+fn instance(policy: &Policy) -> String {
+    let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let gateway = policy.gateway.as_ref().map(|face| face.listen);
+    let api = policy.api.as_ref().map(|face| face.listen);
+    let listens = gateway.or(api).or(policy.health.as_ref().map(|face| face.listen));
+    match listens.map(|address| address.port()) {
+        None | Some(0) => machine,
+        Some(port) => format!("{machine}:{port}"),
+    }
 }
 
 /// Builds the limiter on the store that it is given, or that the policy names, with what keeps that store in a file.
@@ -333,4 +345,22 @@ async fn face(face: &'static str, address: Option<SocketAddr>) -> Result<Option<
 
 async fn listen(face: &'static str, address: SocketAddr) -> Result<TcpListener, StartError> {
     TcpListener::bind(address).await.map_err(|source| StartError::Bind { face, address, source })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn two_processes_on_one_machine_are_told_apart_in_alerts() {
+        let named = |port: u16| {
+            let text = format!(
+                "tidegate: 1\ngateway: {{ listen: 127.0.0.1:{port}, upstream: http://127.0.0.1:1 }}\nrules: [{{ name: a, \
+                 match: {{ path: /** }}, limits: [{{ name: a, says: One., key: global, sliding_log: {{ limit: 1, window: \
+                 1s }} }}] }}]"
+            );
+            tidegate_policy::parse("test.yaml", &text)
+                .map(|policy| super::instance(&policy))
+                .unwrap_or_default()
+        };
+        assert!(named(8080).ends_with(":8080") && named(8081).ends_with(":8081"), "{}", named(8080));
+    }
 }

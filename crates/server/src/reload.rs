@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use tidegate::Limiter;
 use tidegate::files::{LoadError, Loaded, Source};
-use tidegate_policy::{Diff, Identities, Mode, Policy, StoreChoice};
+use tidegate_policy::{Diff, Identities, Mode, Policy, RedisServers, StoreChoice};
 
 use crate::alerts::Alerts;
 use crate::api::{Token, TokenError, TokenInForce};
@@ -86,7 +86,7 @@ impl InForce {
     pub(crate) fn replace(&self, policy: Policy) -> Result<Changes, ReloadError> {
         let before = self.limiter.policy();
         let mut restart = before.as_ref().map(|before| needs_restart(before, &policy)).unwrap_or_default();
-        if !self.limiter.has_store_of(&policy) && !restart.contains(&"store") {
+        if !self.limiter.has_store_of(&policy) && !restart.iter().any(|field| field.starts_with("store")) {
             restart.insert(0, "store");
         }
         if !restart.is_empty() {
@@ -126,6 +126,23 @@ impl InForce {
     }
 }
 
+/// Returns what differs where two stores do. A password that is rotated shows nowhere in the policy's own file.
+fn store_field(before: &Policy, after: &Policy) -> &'static str {
+    let without = |policy: &Policy| match &policy.store {
+        StoreChoice::Redis(redis) => {
+            let mut redis = redis.clone();
+            redis.password = None;
+            if let RedisServers::Sentinel { password, .. } = &mut redis.servers {
+                *password = None;
+            }
+            Some(redis)
+        }
+        StoreChoice::Memory(_) => None,
+    };
+    let (before, after) = (without(before), without(after));
+    if before.is_some() && before == after { "store: what a password file holds" } else { "store" }
+}
+
 /// Returns the fields of faces in which policies differ and that are taken over for good at the start.
 fn needs_restart(before: &Policy, after: &Policy) -> Vec<&'static str> {
     let mut changed = Vec::new();
@@ -134,7 +151,7 @@ fn needs_restart(before: &Policy, after: &Policy) -> Vec<&'static str> {
             changed.push(field);
         }
     };
-    note("store", before.store != after.store);
+    note(store_field(before, after), before.store != after.store);
     // Keys in a shared store are named under it: under another, every count would begin anew.
     let secret = |policy: &Policy| policy.identities.as_ref().map(Identities::store_secret);
     let is_shared = matches!(after.store, StoreChoice::Redis(_));

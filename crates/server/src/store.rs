@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
 use tidegate::Store;
 use tidegate_policy::{Identities, Policy, RedisChoice, RedisServers, RedisTls, StoreChoice};
 use tidegate_store_redis::{OptionsError, RedisOptions, RedisStore, Secret, Servers, Tls};
@@ -12,7 +14,7 @@ use tidegate_store_redis::{OptionsError, RedisOptions, RedisStore, Secret, Serve
 #[non_exhaustive]
 pub enum SharedStoreError {
     /// A file with a certificate or a key cannot be read.
-    #[error("{field}: {path}: {source}; give the process the right to read it")]
+    #[error("{field}: {path}: {source}; {}", remedy(source))]
     File {
         /// The policy's field.
         field: &'static str,
@@ -20,6 +22,16 @@ pub enum SharedStoreError {
         path: String,
         /// Why.
         source: std::io::Error,
+    },
+    /// A file of authorities or of a certificate holds none.
+    #[error(
+        "{field}: {path} holds no certificate; it has to have a block that begins with -----BEGIN CERTIFICATE-----"
+    )]
+    NoCertificate {
+        /// The policy's field.
+        field: &'static str,
+        /// The path.
+        path: String,
     },
     /// There is no secret to name keys under.
     #[error(
@@ -67,6 +79,13 @@ fn options(redis: &RedisChoice, identities: Option<&Identities>) -> Result<Redis
     Ok(options)
 }
 
+fn remedy(error: &std::io::Error) -> &'static str {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => "write its path as it is from the policy's folder",
+        _ => "give the process the right to read it",
+    }
+}
+
 fn tls(files: &RedisTls) -> Result<Tls, SharedStoreError> {
     let read = |field, path: &Path| {
         std::fs::read(path).map_err(|source| SharedStoreError::File {
@@ -75,10 +94,19 @@ fn tls(files: &RedisTls) -> Result<Tls, SharedStoreError> {
             source,
         })
     };
-    let authorities = files.ca_file.as_deref().map(|path| read("store.redis.ca_file", path)).transpose()?;
+    // The client library takes a file without any for nobody to trust, and then tells of the server's certificate.
+    let certificates = |field, path: &Path| {
+        let bytes = read(field, path)?;
+        match CertificateDer::pem_slice_iter(&bytes).next() {
+            Some(Ok(_)) => Ok(bytes),
+            _ => Err(SharedStoreError::NoCertificate { field, path: path.display().to_string() }),
+        }
+    };
+    let authorities =
+        files.ca_file.as_deref().map(|path| certificates("store.redis.ca_file", path)).transpose()?;
     let identity = match (&files.certificate_file, &files.key_file) {
         (Some(certificate), Some(key)) => {
-            let certificate = read("store.redis.certificate_file", certificate)?;
+            let certificate = certificates("store.redis.certificate_file", certificate)?;
             Some((certificate, Secret::new(read("store.redis.key_file", key)?)))
         }
         _ => None,

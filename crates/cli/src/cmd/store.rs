@@ -13,7 +13,7 @@ use crate::args::{KeyArgs, StoreCommand};
 use crate::exit::{Exit, Failure};
 use crate::input::Source;
 use crate::lifetime;
-use crate::output::Output;
+use crate::output::{self, Output};
 
 /// A person waits longer than a request does: the first connection is made meanwhile, names are resolved for it.
 const PATIENCE: Span = Span::from_secs(2);
@@ -24,9 +24,9 @@ const PATIENCE: Span = Span::from_secs(2);
 /// When the policy or the key cannot be used, or the store cannot be asked.
 pub(crate) fn run(command: &StoreCommand) -> Result<Exit, Failure> {
     match command {
-        StoreCommand::Ping { policy } => {
-            let policy = load(policy)?;
-            lifetime::block_on(ping(policy))
+        StoreCommand::Ping { policy: source } => {
+            let policy = load(source)?;
+            lifetime::block_on(ping(policy, source))
         }
         StoreCommand::Inspect { of, json } => {
             let policy = load(&of.policy)?;
@@ -70,17 +70,34 @@ fn connect(policy: &Policy) -> Result<RedisStore, Failure> {
     store.ok_or_else(|| Failure::unusable("the policy's store is no Redis"))
 }
 
-async fn ping(policy: Policy) -> Result<Exit, Failure> {
+async fn ping(policy: Policy, source: &Source) -> Result<Exit, Failure> {
     let store = connect(&policy)?;
     // The first answer takes a connection with it.
-    store.ping().await.map_err(Failure::failed)?;
+    store.ping().await.map_err(|error| unanswered(Failure::failed(error), source))?;
     let began = Instant::now();
-    store.ping().await.map_err(Failure::failed)?;
+    store.ping().await.map_err(|error| unanswered(Failure::failed(error), source))?;
     let took = began.elapsed();
     let mut out = Output::stdout();
-    out.line(&format!("the store answers, in {took:.1?}"));
+    out.line(&format!("the store answers and decides, in {took:.1?}"));
     out.finish()?;
+    warn_of_another_secret(&store);
     Ok(Exit::Fine)
+}
+
+/// Says how to find out why a store does not answer.
+fn unanswered(failure: Failure, source: &Source) -> Failure {
+    failure.advise(format!("`tidegate doctor {}` looks at each thing that may be in the way", source.name()))
+}
+
+/// Says so when the gateways name keys otherwise: nothing of what they count is found then, and nothing of it forgotten.
+fn warn_of_another_secret(store: &RedisStore) {
+    let seen = store.measures().events;
+    if seen.iter().any(|(event, times)| *event == "secret_differs" && *times > 0) {
+        output::to_stderr(
+            "warning: another secret was used here before this one, so what gateways count under that is not seen from here; \
+             give this policy the key_secret_file that they have",
+        );
+    }
 }
 
 /// A key of a limit, and the way to where it is counted.
@@ -106,15 +123,19 @@ impl Asked {
         Ok(Self { limiter, store, ready, stored })
     }
 
-    async fn look(&self) -> Result<Held, Failure> {
+    async fn look(&self, source: &Source) -> Result<Held, Failure> {
         let limit = self.store.limit(&self.stored.limit);
-        self.store.look(limit, &self.stored.key).await.map_err(Failure::unusable)
+        let held = self.store.look(limit, &self.stored.key).await;
+        let held = held.map_err(|error| unanswered(Failure::unusable(error), source))?;
+        // It was looked at when the connection was made.
+        warn_of_another_secret(&self.store);
+        Ok(held)
     }
 }
 
 async fn inspect(policy: Policy, of: &KeyArgs, json: bool) -> Result<Exit, Failure> {
     let asked = Asked::of(policy, of)?;
-    let held = asked.look().await?;
+    let held = asked.look(&of.policy).await?;
     let snapshot = asked.limiter.snapshot();
     let limit = snapshot.policy().and_then(|policy| policy.limits().find(|one| one.name == of.limit));
     let shown = show::Shown { limit, key: &of.key, stored: &asked.stored, held: &held };
@@ -130,7 +151,7 @@ async fn inspect(policy: Policy, of: &KeyArgs, json: bool) -> Result<Exit, Failu
 
 async fn reset(policy: Policy, of: &KeyArgs) -> Result<Exit, Failure> {
     let asked = Asked::of(policy, of)?;
-    let held = asked.look().await?;
+    let held = asked.look(&of.policy).await?;
     let done = asked.limiter.reset(&of.limit, &asked.ready).await;
     done.map_err(|error: ResetError| Failure::unusable(error))?;
     let key = show::key(&of.key);

@@ -9,7 +9,7 @@ use tidegate_redis_kit::Server;
 use tidegate_store_redis::RIGHTS;
 
 use crate::process::{Folder, run, text};
-use crate::shared::{nobody, policy, server};
+use crate::shared::{nobody, policy, policy_at, server};
 
 /// Returns what is told about something, and how the command ended.
 fn doctor(policy: &Path) -> (String, Option<i32>) {
@@ -246,4 +246,26 @@ fn a_policy_that_cannot_be_used_ends_it() {
     let output = run(["doctor", "wrong.yaml"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).contains("wrong.yaml:4:5: "), "{output:?}");
+}
+
+/// A file without a certificate trusts nobody, and the server's certificate would be blamed for it.
+#[test]
+fn a_file_of_authorities_that_holds_none_or_is_not_there_is_told() {
+    let folder = Folder::new("doctor-authorities");
+    let tls = |file: &str| {
+        let url = format!("rediss://127.0.0.1:{}", nobody());
+        doctor(&policy_at(&folder, &url, &format!("    ca_file: {file}")))
+    };
+    let (told, code) = tls("keys.secret");
+    assert!(
+        line(&told, "FAIL   store").contains("keys.secret holds no certificate; it has to have"),
+        "{told}"
+    );
+    assert_eq!(code, Some(1));
+    let (told, code) = tls("nowhere.pem");
+    assert!(
+        line(&told, "FAIL   store").ends_with("; write its path as it is from the policy's folder"),
+        "{told}"
+    );
+    assert_eq!(code, Some(1));
 }

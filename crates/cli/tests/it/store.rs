@@ -114,11 +114,49 @@ fn a_value_that_is_none_of_ours_is_told_and_removed() {
 fn a_ping_tells_whether_the_store_answers() {
     let (folder, server) = (Folder::new("store-ping"), server());
     let (told, code) = store("ping", &policy(&folder, server.port(), ""), &[]);
-    assert!(told.starts_with("the store answers, in "), "{told}");
+    assert!(told.starts_with("the store answers and decides, in "), "{told}");
     assert_eq!(code, Some(0));
     let (told, code) = store("ping", &policy(&folder, nobody(), ""), &[]);
     assert!(told.starts_with("error: the store cannot be reached: ") && told.contains("refused"), "{told}");
+    assert!(told.contains("`tidegate doctor ") && told.contains("policy.yaml` looks"), "{told}");
     assert_eq!(code, Some(1));
+    // It answers, and nothing can be counted.
+    server.ask("CONFIG SET maxmemory 1");
+    let (told, code) = store("ping", &policy(&folder, server.port(), ""), &[]);
+    assert!(told.contains("Redis is full: raise maxmemory"), "{told}");
+    assert_eq!(code, Some(1));
+}
+
+/// Under another secret than the gateways' everybody seems to have nothing counted, and whoever is to be unlocked stays
+/// locked.
+#[test]
+fn a_secret_that_is_not_the_gateways_is_told() {
+    let (folder, server) = (Folder::new("store-secret"), server());
+    let file = policy(&folder, server.port(), "");
+    decided(&file, 1);
+    let of = ["verify/per-account", "account=ada"];
+    let asked: [(&str, &[&str]); 3] = [("inspect", &of), ("reset", &of), ("ping", &[])];
+    for (command, more) in &asked[..1] {
+        let (told, _) = store(command, &file, more);
+        assert!(!told.contains("warning"), "{told}");
+    }
+    folder.file("keys.secret", "another than the gateway has\n");
+    for (command, more) in asked {
+        let (told, _) = store(command, &file, more);
+        assert!(told.contains("give this policy the key_secret_file that they have"), "{command}: {told}");
+    }
+}
+
+/// Without the right to ask, what would tell it is told.
+#[test]
+fn a_right_that_inspect_lacks_is_named() {
+    let (folder, server) = (Folder::new("store-pttl"), server());
+    let file = policy(&folder, server.port(), "");
+    decided(&file, 1);
+    server.ask("ACL SETUSER default -pttl");
+    let (told, code) = store("inspect", &file, &["verify/per-account", "account=ada"]);
+    assert!(told.contains("told to a user with the right +pttl"), "{told}");
+    assert_eq!(code, Some(0));
 }
 
 /// A slip must not pass for a key on which nothing is counted.

@@ -97,7 +97,7 @@ impl Shown<'_> {
             }
             place = match value.forgotten_in {
                 Some(ttl) => format!("{place}, forgotten in {}", readable(span(ttl))),
-                None => format!("{place}; when it is forgotten cannot be told"),
+                None => format!("{place}; when it is forgotten is told to a user with the right +pttl"),
             };
         }
         place

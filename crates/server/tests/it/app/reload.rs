@@ -214,9 +214,10 @@ async fn what_needs_a_restart_is_refused_whole_with_every_field_named() {
 #[tokio::test]
 async fn a_store_its_secret_and_alerts_need_a_restart() {
     let upstream = upstream().await;
-    let mut secret = PathBuf::new();
+    let (mut secret, mut password) = (PathBuf::new(), PathBuf::new());
     let served = Served::by("restart-store", |folder| {
         secret = folder.write("secret", "a secret of this test alone");
+        password = folder.write("password", "a password");
         shared(&policy(upstream.address, "", 5), &secret)
     })
     .await;
@@ -233,13 +234,18 @@ async fn a_store_its_secret_and_alerts_need_a_restart() {
     let error = served.reload(in_force.clone()).await.unwrap_err();
     assert_eq!(error, "key_secret_file changed: that needs a restart; nothing was changed");
     std::fs::write(&secret, "a secret of this test alone").unwrap();
+    std::fs::write(&password, "another password").unwrap();
+    let error = served.reload(in_force.clone()).await.unwrap_err();
+    let words = "store: what a password file holds changed: that needs a restart; nothing was changed";
+    assert_eq!(error, words, "the policy's own file is as it was");
+    std::fs::write(&password, "a password").unwrap();
     served.reload(in_force.replace("limit: 5,", "limit: 9,").replace("5 in any", "9 in any")).await.unwrap();
 }
 
 /// The same policy over a Redis that is not there, which no reload asks.
 fn shared(policy: &str, secret: &std::path::Path) -> String {
     let store = format!(
-        "key_secret_file: \"{}\"\nstore: {{ redis: {{ url: \"redis://127.0.0.1:1/0\" }} }}\ninstances: 2\n\
+        "key_secret_file: \"{}\"\nstore: {{ redis: {{ url: \"redis://127.0.0.1:1/0\", password_file: password }} }}\ninstances: 2\n\
          alerts: {{ webhook: \"http://127.0.0.1:2/api/v2/alerts\" }}\nrules:",
         secret.display()
     );
