@@ -18,8 +18,8 @@ struct Shared {
     /// So many bytes of replies more are passed on, when that is bounded.
     replies_left: AtomicU64,
     is_bounded: AtomicBool,
-    /// Bytes are taken and passed on to nobody.
-    swallows: AtomicBool,
+    /// Connections made before the last of these are lost without a word.
+    losses: AtomicU64,
     streams: Mutex<Vec<TcpStream>>,
     ended: AtomicBool,
 }
@@ -57,12 +57,12 @@ impl Proxy {
     /// Passes everything on again, for connections made from now on.
     pub fn mend(&self) {
         self.shared.is_bounded.store(false, Ordering::SeqCst);
-        self.shared.swallows.store(false, Ordering::SeqCst);
     }
 
-    /// Keeps connections open and passes nothing on, as a network that lost its way.
+    /// Takes what every connection of this moment sends from now on, and passes nothing of it on: they stay open, as when a
+    /// network forgets them without telling the ends. New ones are passed on.
     pub fn swallow(&self) {
-        self.shared.swallows.store(true, Ordering::SeqCst);
+        self.shared.losses.fetch_add(1, Ordering::SeqCst);
     }
 }
 
@@ -81,16 +81,17 @@ impl Shared {
     fn join(self: &Arc<Self>, client: TcpStream, upstream: TcpStream) {
         let clone = |stream: &TcpStream| stream.try_clone().unwrap();
         self.streams.lock().unwrap().extend([clone(&client), clone(&upstream)]);
+        let losses = self.losses.load(Ordering::SeqCst);
         let (ours, from, to) = (Arc::clone(self), clone(&client), clone(&upstream));
-        thread::spawn(move || ours.pass(from, to, false));
+        thread::spawn(move || ours.pass((from, to), false, losses));
         let ours = Arc::clone(self);
-        thread::spawn(move || ours.pass(upstream, client, true));
+        thread::spawn(move || ours.pass((upstream, client), true, losses));
     }
 
-    fn pass(&self, mut from: TcpStream, mut to: TcpStream, replies: bool) {
+    fn pass(&self, (mut from, mut to): (TcpStream, TcpStream), replies: bool, losses: u64) {
         let mut bytes = [0; 4_096];
         while let Ok(count @ 1..) = from.read(&mut bytes) {
-            if self.swallows.load(Ordering::SeqCst) {
+            if self.losses.load(Ordering::SeqCst) != losses {
                 continue;
             }
             let mut count = count;

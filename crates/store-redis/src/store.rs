@@ -250,7 +250,7 @@ fn unknown_limit() -> StoreError {
 }
 
 fn other_answer() -> StoreError {
-    StoreError::rejected("the script answered another question").perhaps_counted()
+    Failure::other_answer().error
 }
 
 impl Store for RedisStore {

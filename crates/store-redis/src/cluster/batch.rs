@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use tidegate_algorithms::Timestamp;
-use tidegate_store::{CheckOutcome, Decided, Give, Outcomes, StoreError};
+use tidegate_store::{CheckOutcome, Decided, Give, Outcomes};
 use tokio::time::Instant;
 
 use super::Cluster;
@@ -119,9 +119,7 @@ impl Cluster {
         let checks = part.iter().map(|(_, check)| *check).collect();
         match self.ask_slot(slot, &Op::Decide { checks, peek }, together, deadline).await? {
             Answer::Decided(decided) => Ok(decided),
-            Answer::Done | Answer::State(_) => {
-                Err(Failure::unreadable(StoreError::rejected("the script answered another question")))
-            }
+            Answer::Done | Answer::State(_) => Err(Failure::other_answer()),
         }
     }
 

@@ -93,39 +93,43 @@ impl Cluster {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
             };
-            match &failure.kind {
-                Kind::Moved { host, port } => {
-                    node = self.redirected(named(host, *port, &node));
-                    self.refresh_soon(None);
-                    together.asking = false;
-                    hops += 1;
-                }
-                Kind::Ask { host, port } => {
-                    node = self.redirected(named(host, *port, &node));
-                    together.asking = true;
-                    hops += 1;
-                }
-                // It lasts until the slot has moved, which is no hop; the deadline ends it.
-                Kind::TryAgain if Instant::now() + WHILE_MOVING < deadline => {
-                    tokio::time::sleep(WHILE_MOVING).await;
-                }
-                // Nothing was sent, or nothing ran: another node may have the slot by now.
-                Kind::Unreachable | Kind::ReadOnly if Instant::now() < deadline => {
-                    self.refresh(deadline, Some(&node)).await;
-                    match self.known(slot) {
-                        Some(other) if other != node => node = other,
-                        _ => return Err(failure),
-                    }
-                    together.asking = false;
-                    hops += 1;
-                }
-                _ => {
-                    self.refresh_soon(Some(node));
-                    return Err(failure);
-                }
+            // It lasts until the slot has moved, which is no hop; the deadline ends it.
+            if failure.kind == Kind::TryAgain && Instant::now() + WHILE_MOVING < deadline {
+                tokio::time::sleep(WHILE_MOVING).await;
+                continue;
             }
+            together.asking = matches!(failure.kind, Kind::Ask { .. });
+            node = self.next(slot, node, failure, deadline).await?;
+            hops += 1;
         }
         Err(Failure::unreachable("the slot was on no node that was asked"))
+    }
+
+    /// Returns which node to ask when one has not decided; the failure itself where no other is known.
+    async fn next(
+        &self,
+        slot: u16,
+        node: Node,
+        failure: Failure,
+        deadline: Instant,
+    ) -> Result<Node, Failure> {
+        match &failure.kind {
+            Kind::Moved { host, port } => {
+                let next = self.redirected(named(host, *port, &node));
+                self.refresh_soon(None);
+                Ok(next)
+            }
+            Kind::Ask { host, port } => Ok(self.redirected(named(host, *port, &node))),
+            // Nothing was sent, or nothing ran: another node may have the slot by now.
+            Kind::Unreachable | Kind::Loading | Kind::ReadOnly if Instant::now() < deadline => {
+                self.refresh(deadline, Some(&node)).await;
+                self.known(slot).filter(|other| *other != node).ok_or(failure)
+            }
+            _ => {
+                self.refresh_soon(Some(node));
+                Err(failure)
+            }
+        }
     }
 
     /// Asks every primary whether it answers, and decides.

@@ -12,6 +12,7 @@ use tidegate_store::{Check, Store as _, StoreError};
 
 use crate::RedisStore;
 use crate::cluster::Slots;
+use crate::error::NoConnection;
 use crate::options::Servers;
 use server::{Expected, Visit};
 
@@ -180,12 +181,12 @@ impl RedisStore {
                 let question = redis::cmd("CLUSTER").arg("SLOTS").clone();
                 let answer = dialer.ask(&mut connection, &question).await?;
                 Slots::read(&answer, host)
-                    .ok_or_else(|| "it answers what no node of a cluster does".to_owned())
+                    .ok_or_else(|| NoConnection::from("it answers what no node of a cluster does"))
             };
             match asked.await {
                 Ok(seen) if slots.is_none() => slots = Some(seen),
                 Ok(_) => {}
-                Err(why) => {
+                Err(NoConnection { why, .. }) => {
                     let remedy =
                         "start it, name another node in the url, or give the user the right cluster|slots";
                     findings.add(Finding::doubtful("cluster", format!("{host}:{port}: {why}"), remedy));

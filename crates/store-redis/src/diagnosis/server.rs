@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 use super::rights::{Tried, meaning, trials};
 use super::{Finding, Findings};
 use crate::RedisStore;
+use crate::error::NoConnection;
 use crate::held;
 use crate::link::Dialer;
 use crate::script::Script;
@@ -53,7 +54,7 @@ impl<'v> Visit<'v> {
         expected: Expected,
     ) -> Result<Self, String> {
         let dialer = store.dialer();
-        let (connection, gone) = dialer.open(host, port).await?;
+        let (connection, gone) = dialer.open(host, port).await.map_err(|no| no.why)?;
         let user = store.options().username.clone().unwrap_or_else(|| "default".to_owned());
         Ok(Self { findings, dialer, connection, _gone: gone, name: format!("{host}:{port}"), user, expected })
     }
@@ -71,7 +72,7 @@ impl<'v> Visit<'v> {
     async fn ask(&mut self, words: &[&str]) -> Result<Value, String> {
         let mut cmd = Cmd::new();
         cmd.arg(words);
-        self.dialer.ask(&mut self.connection, &cmd).await
+        self.dialer.ask(&mut self.connection, &cmd).await.map_err(|no| no.why)
     }
 
     /// Asks what it is: everybody may know.
@@ -114,7 +115,8 @@ impl<'v> Visit<'v> {
         let (script, prefix) = (Script::default(), self.dialer.prefix.clone());
         let (mut lacking, mut no_keys, mut tried) = (Vec::new(), false, Vec::new());
         for trial in trials(&prefix, &script, self.expected) {
-            let Err(why) = self.dialer.ask(&mut self.connection, &trial.cmd).await else {
+            let Err(NoConnection { why, .. }) = self.dialer.ask(&mut self.connection, &trial.cmd).await
+            else {
                 tried.push(trial.right);
                 continue;
             };

@@ -32,14 +32,10 @@ pub(super) struct Sender {
 impl Sender {
     /// Sends a call and answers everybody.
     pub(super) async fn send(&self, batch: Vec<Waiting>) {
-        let Some(first) = batch.first() else { return };
-        let (together, last) = (first.together, batch.iter().map(|waiting| waiting.deadline).max());
-        let live = match last {
-            // Only the very first connection is waited for.
-            Some(last) => tokio::time::timeout_at(last, self.link.live()).await,
-            None => return,
-        };
-        let live = match live {
+        let (Some(first), Some(last)) = (batch.first(), last_deadline(&batch)) else { return };
+        let together = first.together;
+        // Only the very first connection is waited for.
+        let live = match tokio::time::timeout_at(last, self.link.live()).await {
             Ok(Ok(live)) => live,
             Ok(Err(failure)) => return answer_all(batch, &failure),
             Err(_) => return answer_all(batch, &Failure::timeout(false)),
@@ -60,6 +56,10 @@ impl Sender {
                 }
                 // One key that this user may not touch is no reason to refuse the others.
                 for one in batch {
+                    if one.deadline <= tokio::time::Instant::now() {
+                        one.asker.answer(Err(Failure::timeout(false)));
+                        continue;
+                    }
                     let alone = [one];
                     if let Err(failure) = self.answers(&alone, together, live).await {
                         answer_all(alone, &failure);
@@ -75,8 +75,7 @@ impl Sender {
         let ops = batch.iter().map(|waiting| &waiting.op);
         let call = Call::new(&self.options.prefix, ops, together.at);
         self.counters.happened(Event::Question, u64::try_from(batch.len()).unwrap_or(u64::MAX));
-        let last = batch.iter().map(|waiting| waiting.deadline).max();
-        let reply = self.reply(&call, (together, last), live).await?;
+        let reply = self.reply(&call, (together, last_deadline(batch)), live).await?;
         let read = call.read(&reply).map_err(Failure::unreadable)?;
         self.counters.happened(Event::ForeignValue, read.foreign_values);
         if read.disagreements > 0 {
@@ -155,6 +154,11 @@ impl Sender {
             }
         }
     }
+}
+
+/// Returns until when somebody waits.
+fn last_deadline(batch: &[Waiting]) -> Option<tokio::time::Instant> {
+    batch.iter().map(|waiting| waiting.deadline).max()
 }
 
 fn answer_all(batch: impl IntoIterator<Item = Waiting>, failure: &Failure) {

@@ -13,6 +13,7 @@ use redis::{
 use tokio::sync::mpsc;
 
 use crate::digest::Namer;
+use crate::error::NoConnection;
 use crate::measures::{Counters, Event};
 use crate::options::{Secret, Servers, Tls};
 use crate::script::Script;
@@ -84,8 +85,8 @@ impl Dialer {
     /// Makes a connection and readies it: the user is known to the server, and the script loaded.
     ///
     /// # Errors
-    /// With the reason in words, without a password.
-    pub(crate) async fn dial(&self) -> Result<Connected, String> {
+    /// With the reason, without a password.
+    pub(crate) async fn dial(&self) -> Result<Connected, NoConnection> {
         match &self.target {
             Target::Server { host, port } => self.connect(host, *port, false).await,
             Target::Primary { .. } => self.dial_primary().await,
@@ -95,11 +96,11 @@ impl Dialer {
     /// Makes a connection to a server on which the user is known, and nothing more.
     ///
     /// # Errors
-    /// With the reason in words, without a password.
-    pub(crate) async fn open(&self, host: &str, port: u16) -> Result<Connected, String> {
-        let told = |what: &str, error: &dyn fmt::Display| format!("{host}:{port}: {what}: {error}");
+    /// With the reason, without a password.
+    pub(crate) async fn open(&self, host: &str, port: u16) -> Result<Connected, NoConnection> {
         let redis = settings(self.username.as_deref(), self.password.as_ref(), self.database);
-        let client = self.client(host, port, redis).map_err(|error| told("TLS", &error))?;
+        let client = self.client(host, port, redis);
+        let client = client.map_err(|error| NoConnection::of(&error).at(&format!("{host}:{port}: TLS")))?;
         let (sender, gone) = mpsc::unbounded_channel();
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(Some(self.patience()))
@@ -107,26 +108,24 @@ impl Dialer {
             .set_response_timeout(None)
             .set_push_sender(sender);
         let dialled = client.get_multiplexed_async_connection_with_config(&config);
-        let dialled = tokio::time::timeout(self.patience(), dialled).await;
-        let connection = dialled
-            .map_err(|_| told("connecting", &"no answer in time"))?
-            .map_err(|error| told("connecting", &error))?;
+        let connection = self.in_time(dialled).await;
+        let connection = connection.map_err(|why| why.at(&format!("{host}:{port}: connecting")))?;
         Ok((connection, gone))
     }
 
-    async fn connect(&self, host: &str, port: u16, must_be_primary: bool) -> Result<Connected, String> {
-        let told = |what: &str, error: &dyn fmt::Display| format!("{host}:{port}: {what}: {error}");
+    async fn connect(&self, host: &str, port: u16, must_be_primary: bool) -> Result<Connected, NoConnection> {
+        let at = |what: &str| format!("{host}:{port}: {what}");
         let (mut connection, gone) = self.open(host, port).await?;
         if must_be_primary {
-            let role =
-                self.ask(&mut connection, &redis::cmd("ROLE")).await.map_err(|it| told("ROLE", &it))?;
-            if !is_primary(&role) {
-                return Err(told("ROLE", &"the sentinels named a server that is no primary"));
+            let role = self.ask(&mut connection, &redis::cmd("ROLE")).await;
+            if !is_primary(&role.map_err(|why| why.at(&at("ROLE")))?) {
+                let why = NoConnection::from("the sentinels named a server that is no primary");
+                return Err(why.at(&at("ROLE")));
             }
         }
         let mut load = redis::cmd("SCRIPT");
         load.arg("LOAD").arg(self.script.source());
-        self.ask(&mut connection, &load).await.map_err(|it| told("SCRIPT LOAD", &it))?;
+        self.ask(&mut connection, &load).await.map_err(|why| why.at(&at("SCRIPT LOAD")))?;
         self.compare_secrets(&mut connection).await;
         Ok((connection, gone))
     }
@@ -147,11 +146,9 @@ impl Dialer {
     }
 
     /// Asks the sentinels, one after the other, until the server that one of them names turns out to be primary.
-    async fn dial_primary(&self) -> Result<Connected, String> {
-        let Target::Primary { sentinels, name, username, password } = &self.target else {
-            return Err("no sentinels".to_owned());
-        };
-        let mut why = String::from("there are no sentinels");
+    async fn dial_primary(&self) -> Result<Connected, NoConnection> {
+        let mut why = NoConnection::from("there are no sentinels");
+        let Target::Primary { sentinels, name, username, password } = &self.target else { return Err(why) };
         for (host, port) in sentinels {
             let settings = settings(username.as_deref(), password.as_ref(), 0);
             // One that was cut off may name the primary of before.
@@ -161,7 +158,7 @@ impl Dialer {
             };
             match dialled {
                 Ok(connected) => return Ok(connected),
-                Err(error) => why = format!("sentinel {host}:{port}: {error}"),
+                Err(error) => why = error.at(&format!("sentinel {host}:{port}")),
             }
         }
         Err(why)
@@ -174,7 +171,7 @@ impl Dialer {
         for (host, port) in sentinels {
             let settings = settings(username.as_deref(), password.as_ref(), 0);
             let primary = self.ask_sentinel(host, *port, settings, name).await;
-            said.push((format!("{host}:{port}"), primary));
+            said.push((format!("{host}:{port}"), primary.map_err(|error| error.why)));
         }
         said
     }
@@ -185,26 +182,24 @@ impl Dialer {
         port: u16,
         settings: RedisConnectionInfo,
         name: &str,
-    ) -> Result<(String, u16), String> {
-        let client = self.client(host, port, settings).map_err(|error| error.to_string())?;
+    ) -> Result<(String, u16), NoConnection> {
+        let client = self.client(host, port, settings).map_err(|error| NoConnection::of(&error))?;
         let config = AsyncConnectionConfig::new().set_connection_timeout(Some(self.patience()));
-        let dialled = client.get_multiplexed_async_connection_with_config(&config);
-        let dialled = tokio::time::timeout(self.patience(), dialled).await;
         let mut connection =
-            dialled.map_err(|_| "no answer in time".to_owned())?.map_err(|error| error.to_string())?;
+            self.in_time(client.get_multiplexed_async_connection_with_config(&config)).await?;
         let mut question = redis::cmd("SENTINEL");
         question.arg("GET-MASTER-ADDR-BY-NAME").arg(name);
         match self.ask(&mut connection, &question).await? {
             Value::Array(parts) => {
                 let [Value::BulkString(host), Value::BulkString(port)] = parts.as_slice() else {
-                    return Err("it answers what no sentinel does".to_owned());
+                    return Err("it answers what no sentinel does".into());
                 };
                 let port = std::str::from_utf8(port).ok().and_then(|port| port.parse().ok());
                 let port = port.ok_or("it names no port")?;
                 Ok((String::from_utf8_lossy(host).into_owned(), port))
             }
-            Value::Nil => Err(format!("it watches no primary of the name {name:?}")),
-            _ => Err("it answers what no sentinel does".to_owned()),
+            Value::Nil => Err(format!("it watches no primary of the name {name:?}").into()),
+            _ => Err("it answers what no sentinel does".into()),
         }
     }
 
@@ -216,11 +211,15 @@ impl Dialer {
         &self,
         connection: &mut MultiplexedConnection,
         cmd: &Cmd,
-    ) -> Result<Value, String> {
-        let answer = tokio::time::timeout(self.patience(), connection.send_packed_command(cmd)).await;
-        let answer = answer.map_err(|_| "no answer in time".to_owned())?;
+    ) -> Result<Value, NoConnection> {
+        let answer = self.in_time(connection.send_packed_command(cmd)).await?;
         // The library hands a server's error over as a value.
-        answer.and_then(Value::extract_error).map_err(|error| error.to_string())
+        answer.extract_error().map_err(|error| NoConnection::of(&error))
+    }
+
+    async fn in_time<T>(&self, step: impl Future<Output = redis::RedisResult<T>>) -> Result<T, NoConnection> {
+        let done = tokio::time::timeout(self.patience(), step).await;
+        done.map_err(|_| "no answer in time")?.map_err(|error| NoConnection::of(&error))
     }
 
     /// Leaves the fingerprint of the secret, and looks whether another instance left another: two secrets are two sets of

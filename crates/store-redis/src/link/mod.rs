@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, watch};
 pub(crate) use dial::{Dialer, Target};
 pub(crate) use pause::Pause;
 
-use crate::error::Failure;
+use crate::error::{Failure, NoConnection};
 use crate::measures::{Counters, Event};
 
 /// A connection that lasted so long was a good one: the next pause is short again.
@@ -38,7 +38,7 @@ enum State {
     First,
     Up(Live),
     /// There is none, and why.
-    Down(Arc<str>),
+    Down(Arc<NoConnection>),
 }
 
 impl std::fmt::Debug for State {
@@ -46,7 +46,7 @@ impl std::fmt::Debug for State {
         match self {
             Self::First => f.write_str("First"),
             Self::Up(live) => write!(f, "Up({})", live.number),
-            Self::Down(why) => write!(f, "Down({why})"),
+            Self::Down(no) => write!(f, "Down({})", no.why),
         }
     }
 }
@@ -67,7 +67,7 @@ impl Link {
         let settled = state.wait_for(|state| !matches!(state, State::First)).await;
         match settled.as_deref() {
             Ok(State::Up(live)) => Ok(live.clone()),
-            Ok(State::Down(why)) => Err(Failure::unreachable(why)),
+            Ok(State::Down(why)) => Err(NoConnection::clone(why).into()),
             Ok(State::First) | Err(_) => Err(Failure::unreachable("the store has been dropped")),
         }
     }
@@ -105,14 +105,14 @@ impl Keeper {
                     if !self.until_lost(number, gone).await {
                         return;
                     }
-                    self.state.send_replace(State::Down("the connection was lost".into()));
+                    self.state.send_replace(State::Down(Arc::new("the connection was lost".into())));
                     if began.elapsed() >= GOOD {
                         pause = Pause::default();
                     }
                 }
-                Err(why) => {
-                    tracing::debug!(server = %self.dialer.target(), %why, "no connection");
-                    self.state.send_replace(State::Down(why.into()));
+                Err(no) => {
+                    tracing::debug!(server = %self.dialer.target(), why = %no.why, "no connection");
+                    self.state.send_replace(State::Down(Arc::new(no)));
                 }
             }
             tokio::select! {

@@ -5,6 +5,7 @@
 mod clock;
 mod cluster;
 mod conforms;
+mod connections;
 mod failures;
 mod rights;
 mod script;

@@ -3,8 +3,56 @@
 //! Servers are read by the first word of what they say; the rest of the text differs between versions. Inside a script
 //! Redis 6.2 puts that word into a longer sentence, after a hyphen.
 
+mod kind;
+
 use redis::RedisError;
 use tidegate_store::StoreError;
+
+pub(crate) use kind::Kind;
+
+const UNKNOWN_USER: &str =
+    "Redis does not know this user, or the password is another: see to `username` and `password_file`";
+
+/// Why there is no connection, or why one that is being made gets no answer. Nothing was counted.
+#[derive(Debug, Clone)]
+pub(crate) struct NoConnection {
+    pub(crate) kind: Kind,
+    /// The server's words, or what was seen of it.
+    pub(crate) why: String,
+    /// What the server's word means, and what to do about it.
+    meaning: Option<&'static str>,
+}
+
+impl NoConnection {
+    /// Reads what the client library says while a connection is made.
+    pub(crate) fn of(error: &RedisError) -> Self {
+        let (kind, meaning) = match (error.kind(), known(error.code().unwrap_or_default(), error)) {
+            (_, Some((kind, meaning))) => (kind, Some(meaning)),
+            // It wraps what the server said of the password.
+            (redis::ErrorKind::AuthenticationFailed, None) => (Kind::NotPermitted, Some(UNKNOWN_USER)),
+            (_, None) => (Kind::Unreachable, None),
+        };
+        Self { kind, why: error.to_string(), meaning }
+    }
+
+    /// Returns the same with the place and what was tried there before its words, and what they mean behind them.
+    pub(crate) fn at(self, place: &str) -> Self {
+        let meaning = self.meaning.map(|meaning| format!(" ({meaning})")).unwrap_or_default();
+        Self { why: format!("{place}: {}{meaning}", self.why), meaning: None, ..self }
+    }
+}
+
+impl<T: Into<String>> From<T> for NoConnection {
+    fn from(why: T) -> Self {
+        Self { kind: Kind::Unreachable, why: why.into(), meaning: None }
+    }
+}
+
+impl From<NoConnection> for Failure {
+    fn from(NoConnection { kind, why, .. }: NoConnection) -> Self {
+        Self { kind, error: StoreError::unavailable(why) }
+    }
+}
 
 /// A question that was not answered.
 #[derive(Debug, Clone)]
@@ -13,108 +61,16 @@ pub(crate) struct Failure {
     pub(crate) error: StoreError,
 }
 
-/// Why, as a metric names it and as whoever asked reacts to it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// No answer by the deadline.
-    Timeout,
-    /// There is no connection.
-    Unreachable,
-    /// The connection went while an answer was awaited.
-    Lost,
-    /// Too many questions wait.
-    QueueFull,
-    /// The server does not know the script.
-    NoScript,
-    /// It reads its data from the disk.
-    Loading,
-    /// A script of somebody keeps it.
-    Busy,
-    /// It is full.
-    OutOfMemory,
-    /// It is not the primary.
-    ReadOnly,
-    /// It cannot write to its disk.
-    Misconfigured,
-    /// It has too few replicas to write.
-    NoReplicas,
-    /// The user may not do this.
-    NotPermitted,
-    /// Another node has the slot.
-    Moved { host: String, port: u16 },
-    /// Another node may have the key already.
-    Ask { host: String, port: u16 },
-    /// The keys of a slot under way are on two nodes.
-    TryAgain,
-    /// The cluster has no node for the slot.
-    ClusterDown,
-    /// The script failed.
-    Script,
-    /// The answer is none of the script's, or not what this program finds.
-    Unreadable,
-    /// Anything else.
-    Other,
-}
-
-impl Kind {
-    /// Every kind's name in a metric.
-    pub(crate) const NAMES: [&'static str; 19] = [
-        "timeout",
-        "unreachable",
-        "lost",
-        "queue_full",
-        "noscript",
-        "loading",
-        "busy",
-        "oom",
-        "readonly",
-        "misconf",
-        "noreplicas",
-        "noperm",
-        "moved",
-        "ask",
-        "tryagain",
-        "clusterdown",
-        "script",
-        "unreadable",
-        "other",
-    ];
-
-    /// Returns the place of the kind's name among [`Kind::NAMES`].
-    pub(crate) fn index(&self) -> usize {
-        match self {
-            Self::Timeout => 0,
-            Self::Unreachable => 1,
-            Self::Lost => 2,
-            Self::QueueFull => 3,
-            Self::NoScript => 4,
-            Self::Loading => 5,
-            Self::Busy => 6,
-            Self::OutOfMemory => 7,
-            Self::ReadOnly => 8,
-            Self::Misconfigured => 9,
-            Self::NoReplicas => 10,
-            Self::NotPermitted => 11,
-            Self::Moved { .. } => 12,
-            Self::Ask { .. } => 13,
-            Self::TryAgain => 14,
-            Self::ClusterDown => 15,
-            Self::Script => 16,
-            Self::Unreadable => 17,
-            Self::Other => 18,
-        }
-    }
-
-    /// Returns whether the connection is of no use any more.
-    pub(crate) fn ends_connection(&self) -> bool {
-        matches!(self, Self::Lost | Self::ReadOnly)
-    }
-}
-
 impl Failure {
     /// Nothing was sent: there is no connection.
     pub(crate) fn unreachable(why: &str) -> Self {
         Self { kind: Kind::Unreachable, error: StoreError::unavailable(why) }
+    }
+
+    /// The script answered what is no answer to the question: whether it ran is not known.
+    pub(crate) fn other_answer() -> Self {
+        let error = StoreError::rejected("the script answered another question");
+        Self::unreadable(error.perhaps_counted())
     }
 
     /// Nothing was sent: too many wait.
@@ -166,65 +122,73 @@ fn inner_code(detail: &str) -> Option<&str> {
 }
 
 fn of_code(code: &str, detail: &str, error: &RedisError) -> Failure {
-    let node = || error.redirect_node().map(|(node, _)| node).and_then(address);
-    let (kind, words) = match (code, node()) {
-        ("NOSCRIPT", _) => (
+    if let Some((kind, words)) = known(code, error) {
+        let told = match kind {
+            Kind::Other => StoreError::rejected(words),
+            _ => StoreError::unavailable(words),
+        };
+        return Failure { kind, error: told.because(error.clone()) };
+    }
+    // A right that is missing within the script may be missed after a first write.
+    if is_denied_inside(detail) {
+        let words = format!("Redis does not permit a command of the script to this user: {detail}");
+        let error = StoreError::unavailable(words).perhaps_counted().because(error.clone());
+        return Failure { kind: Kind::NotPermitted, error };
+    }
+    let words = format!("the script failed: {code} {detail}");
+    Failure { kind: Kind::Script, error: StoreError::rejected(words).perhaps_counted() }
+}
+
+/// Returns what a server's code means, with what to do about it, where it says by itself that nothing ran.
+fn known(code: &str, error: &RedisError) -> Option<(Kind, &'static str)> {
+    let node = || error.redirect_node().and_then(|(node, _)| address(node));
+    Some(match code {
+        "NOSCRIPT" => (
             Kind::NoScript,
             "Redis has forgotten the script, and forgets it again and again: who runs SCRIPT FLUSH?",
         ),
-        ("LOADING", _) => {
+        "LOADING" => {
             (Kind::Loading, "Redis is still reading its data from the disk; it will answer by itself")
         }
-        ("MASTERDOWN", _) => (
+        "MASTERDOWN" => (
             Kind::ReadOnly,
             "this Redis is a replica that has lost its primary; its failover is to be waited for",
         ),
-        ("BUSY", _) => (Kind::Busy, "a script of somebody else keeps Redis busy; SCRIPT KILL ends it"),
-        ("OOM", _) => (Kind::OutOfMemory, "Redis is full: raise maxmemory, or find out what fills it"),
-        ("READONLY", _) => (
+        "BUSY" => (Kind::Busy, "a script of somebody else keeps Redis busy; SCRIPT KILL ends it"),
+        "OOM" => (Kind::OutOfMemory, "Redis is full: raise maxmemory, or find out what fills it"),
+        "READONLY" => (
             Kind::ReadOnly,
             "this Redis is a replica and takes no writes: the url has to lead to the primary",
         ),
-        ("MISCONF", _) => (
+        "MISCONF" => (
             Kind::Misconfigured,
             "Redis cannot write to its disk, and therefore takes no writes: free the disk, or turn persistence off",
         ),
-        ("NOREPLICAS", _) => (
+        "NOREPLICAS" => (
             Kind::NoReplicas,
             "Redis has fewer replicas than min-replicas-to-write asks for, and takes no writes: bring them back",
         ),
-        ("NOPERM" | "NOAUTH" | "WRONGPASS", _) => {
+        "NOAUTH" | "WRONGPASS" => (Kind::NotPermitted, UNKNOWN_USER),
+        "NOPERM" => {
             (Kind::NotPermitted, "Redis does not permit it to this user; docs/redis.md lists the rights")
         }
-        ("MOVED", Some((host, port))) => (Kind::Moved { host, port }, "another node has the slot"),
-        ("ASK", Some((host, port))) => (Kind::Ask { host, port }, "another node has the key"),
-        ("TRYAGAIN", _) => {
+        "MOVED" => {
+            let (host, port) = node()?;
+            (Kind::Moved { host, port }, "another node has the slot")
+        }
+        "ASK" => {
+            let (host, port) = node()?;
+            (Kind::Ask { host, port }, "another node has the key")
+        }
+        "TRYAGAIN" => {
             (Kind::TryAgain, "the keys of a slot are on their way to another node; it will end by itself")
         }
-        ("CLUSTERDOWN", _) => {
+        "CLUSTERDOWN" => {
             (Kind::ClusterDown, "the cluster has no node for the slot: `CLUSTER INFO` says which are missing")
         }
-        ("CROSSSLOT", _) => {
-            (Kind::Other, "this Redis is part of a cluster: write redis+cluster:// in the url")
-        }
-        // A right that is missing within the script may be missed after a first write.
-        _ if is_denied_inside(detail) => {
-            let words = format!("Redis does not permit a command of the script to this user: {detail}");
-            return Failure {
-                kind: Kind::NotPermitted,
-                error: StoreError::unavailable(words).perhaps_counted().because(error.clone()),
-            };
-        }
-        _ => {
-            let words = format!("the script failed: {code} {detail}");
-            return Failure { kind: Kind::Script, error: StoreError::rejected(words).perhaps_counted() };
-        }
-    };
-    let error = match kind {
-        Kind::Other => StoreError::rejected(words).because(error.clone()),
-        _ => StoreError::unavailable(words).because(error.clone()),
-    };
-    Failure { kind, error }
+        "CROSSSLOT" => (Kind::Other, "this Redis is part of a cluster: write redis+cluster:// in the url"),
+        _ => return None,
+    })
 }
 
 fn is_denied_inside(detail: &str) -> bool {
@@ -294,13 +258,5 @@ mod tests {
             let failure = said(line);
             assert_eq!((failure.kind, failure.error.may_have_counted()), (kind, counted), "{line}");
         }
-    }
-
-    #[test]
-    fn every_kind_has_its_name() {
-        assert_eq!(Kind::NAMES[Kind::Other.index()], "other");
-        assert_eq!(Kind::NAMES[Kind::ReadOnly.index()], "readonly");
-        assert_eq!(Kind::NAMES[Kind::NotPermitted.index()], "noperm");
-        assert_eq!(Kind::NAMES[Kind::Script.index()], "script");
     }
 }
