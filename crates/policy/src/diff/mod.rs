@@ -13,6 +13,7 @@ mod keys;
 mod limits;
 mod rules;
 mod settings;
+mod store;
 
 use crate::policy::Policy;
 

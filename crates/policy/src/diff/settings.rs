@@ -8,7 +8,6 @@ use super::rules::mode;
 use super::{Change, Effect};
 use crate::matcher::joined;
 use crate::policy::{Code, EncodedSlash, Gateway, Mode, Policy};
-use crate::store::StoreChoice;
 
 pub(super) fn compare(old: &Policy, new: &Policy) -> Vec<Change> {
     let mut changes = Vec::new();
@@ -31,7 +30,7 @@ pub(super) fn compare(old: &Policy, new: &Policy) -> Vec<Change> {
         }
     }
     changes.extend(faces(old, new));
-    changes.extend(told("store", store(&old.store), store(&new.store)));
+    changes.extend(super::store::compare(&old.store, &new.store));
     changes.extend(told("alerts", alerts(old), alerts(new)));
     changes.extend(told("codes", codes(&old.codes), codes(&new.codes)));
     changes.extend(shown("headers", &old.headers, &new.headers));
@@ -40,7 +39,7 @@ pub(super) fn compare(old: &Policy, new: &Policy) -> Vec<Change> {
 }
 
 /// Returns a change that lets nobody through and keeps nobody out.
-fn told(what: &str, old: impl fmt::Display, new: impl fmt::Display) -> Option<Change> {
+pub(super) fn told(what: &str, old: impl fmt::Display, new: impl fmt::Display) -> Option<Change> {
     Change::of(what, old, new, Effect::None)
 }
 
@@ -89,22 +88,6 @@ fn faces(old: &Policy, new: &Policy) -> Vec<Change> {
 fn face(listen: Option<SocketAddr>, token: Option<&PathBuf>) -> String {
     let Some(listen) = listen else { return "none".to_owned() };
     token.map_or_else(|| listen.to_string(), |token| format!("{listen}, token in {}", token.display()))
-}
-
-fn store(store: &StoreChoice) -> String {
-    let most =
-        |what: &str, most: &Option<usize>| most.map(|most| format!(", {what} {most}")).unwrap_or_default();
-    match store {
-        StoreChoice::Memory(memory) => {
-            let snapshot = memory.snapshot.as_ref().map(|snapshot| {
-                format!(", snapshot in {} every {}", snapshot.file.display(), snapshot.every)
-            });
-            let bounds = [most("max_keys", &memory.max_keys), most("max_bytes", &memory.max_bytes)].concat();
-            format!("memory{bounds}{}", snapshot.unwrap_or_default())
-        }
-        // The password is not shown, and another one is told of all the same by whoever compares files.
-        StoreChoice::Redis(redis) => format!("{redis:?}"),
-    }
 }
 
 fn alerts(policy: &Policy) -> String {

@@ -278,3 +278,36 @@ fn two_limits_never_share_counts_by_a_former_name() {
     assert!(refused("was: a, ", "").contains("the rule a says that it was itself"));
     assert!(refused("was: b, ", "was: a, ").contains("still here"), "names cannot be swapped");
 }
+
+/// Guards against an address or a password that changes with a deployment and is told of to nobody, and against one that is
+/// told to everybody.
+#[test]
+fn another_redis_is_told_of_field_by_field_and_its_password_never() {
+    let around = Around::default()
+        .file("secret", "0123456789abcdef0123456789abcdef")
+        .file("old", "hunter1")
+        .file("new", "hunter2");
+    let read = |fields: &str| {
+        let store = format!("key_secret_file: secret\nstore: {{ redis: {{ {fields} }} }}\n");
+        around.accepted(&format!("{FACE}{store}rules:\n{}", rule("r", "/**", "")))
+    };
+    let old = read("url: redis://a, password_file: old, timeout: 50ms");
+    let told = |new: &str| -> Vec<String> {
+        let diff = tidegate_policy::Diff::between(&old, &read(new));
+        diff.settings.iter().map(ToString::to_string).collect()
+    };
+    assert!(told("url: redis://a:6379/0, password_file: old").is_empty(), "what is so unless said");
+    assert_eq!(
+        told(
+            "url: rediss+sentinel://b:26380/main, username: ada, password_file: new, ca_file: ca.pem, denial_memory: off"
+        ),
+        [
+            "store.redis.url: redis://a:6379/0 -> rediss+sentinel://b:26380/main",
+            "store.redis.username: none -> ada",
+            "store.redis.password: a password -> another password",
+            "store.redis.ca_file: none -> ca.pem",
+            "store.redis.denial_memory: 500ms -> off",
+        ]
+    );
+    assert_eq!(told("url: redis://a"), ["store.redis.password: a password -> none"]);
+}
