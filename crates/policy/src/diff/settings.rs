@@ -8,6 +8,7 @@ use super::rules::mode;
 use super::{Change, Effect};
 use crate::matcher::joined;
 use crate::policy::{Code, EncodedSlash, Gateway, Mode, Policy};
+use crate::store::AlertsChoice;
 
 pub(super) fn compare(old: &Policy, new: &Policy) -> Vec<Change> {
     let mut changes = Vec::new();
@@ -31,7 +32,7 @@ pub(super) fn compare(old: &Policy, new: &Policy) -> Vec<Change> {
     }
     changes.extend(faces(old, new));
     changes.extend(super::store::compare(&old.store, &new.store));
-    changes.extend(told("alerts", alerts(old), alerts(new)));
+    changes.extend(alerts(old.alerts.as_ref(), new.alerts.as_ref()));
     changes.extend(told("codes", codes(&old.codes), codes(&new.codes)));
     changes.extend(shown("headers", &old.headers, &new.headers));
     changes.extend(shown("problem", &old.problem, &new.problem));
@@ -90,10 +91,21 @@ fn face(listen: Option<SocketAddr>, token: Option<&PathBuf>) -> String {
     token.map_or_else(|| listen.to_string(), |token| format!("{listen}, token in {}", token.display()))
 }
 
-fn alerts(policy: &Policy) -> String {
-    let Some(alerts) = &policy.alerts else { return "none".to_owned() };
-    let webhooks: Vec<String> = alerts.webhooks.iter().map(ToString::to_string).collect();
-    format!("{} every {}", joined(&webhooks), alerts.every)
+/// Tells of webhooks by their servers: a path may be a secret.
+fn alerts(old: Option<&AlertsChoice>, new: Option<&AlertsChoice>) -> Option<Change> {
+    let shown = |alerts: Option<&AlertsChoice>| {
+        let Some(alerts) = alerts else { return "none".to_owned() };
+        let webhooks: Vec<String> = alerts.webhooks.iter().map(server).collect();
+        format!("{} every {}", joined(&webhooks), alerts.every)
+    };
+    let (before, after) = (shown(old), shown(new));
+    let is_another = old != new && before == after;
+    told("alerts", before, if is_another { format!("{after}, at another path") } else { after })
+}
+
+fn server(webhook: &http::Uri) -> String {
+    let authority = webhook.authority().map(http::uri::Authority::as_str).unwrap_or_default();
+    format!("{}://{authority}", webhook.scheme_str().unwrap_or_default())
 }
 
 fn codes(codes: &[Code]) -> String {

@@ -311,3 +311,22 @@ fn another_redis_is_told_of_field_by_field_and_its_password_never() {
     );
     assert_eq!(told("url: redis://a"), ["store.redis.password: a password -> none"]);
 }
+
+/// Guards the path of a webhook, which may be what lets alerts in, against the log of a reload; another one is told all the
+/// same.
+#[test]
+fn another_webhook_is_told_of_by_its_server() {
+    let read = |url: &str| {
+        let alerts = format!("alerts: {{ webhook: {url} }}\n");
+        Around::default().accepted(&format!("{FACE}{alerts}rules:\n{}", rule("r", "/**", "")))
+    };
+    let one = read("https://one/hook/hunter2?key=hunter2");
+    let told = |new: &str| -> Vec<String> {
+        let diff = tidegate_policy::Diff::between(&one, &read(new));
+        diff.settings.iter().map(ToString::to_string).collect()
+    };
+    assert!(told("https://one/hook/hunter2?key=hunter2").is_empty());
+    assert_eq!(told("http://one:80/"), ["alerts: https://one every 1m -> http://one:80 every 1m"]);
+    let other = told("https://one/hook/hunter3");
+    assert_eq!(other, ["alerts: https://one every 1m -> https://one every 1m, at another path"]);
+}
