@@ -16,6 +16,7 @@ mod held;
 mod lane;
 mod link;
 mod measures;
+mod names;
 mod op;
 mod options;
 mod script;

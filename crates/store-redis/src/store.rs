@@ -1,7 +1,7 @@
 //! The store: names for limits, questions for the way to the server.
 
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use tidegate_algorithms::{State, Timestamp};
 use tidegate_store::{Check, Decided, LimitId, Measures, Refund, Reply, Store, StoreError};
@@ -13,7 +13,8 @@ use crate::error::Failure;
 use crate::lane::{Lane, LaneOptions, Together};
 use crate::link::{Dialer, Link, Target};
 use crate::measures::{Called, Counters};
-use crate::op::{Answer, Digest, Op, OwnCheck, OwnRefund};
+use crate::names::Names;
+use crate::op::{Answer, Op, OwnRefund};
 use crate::options::{OptionsError, RedisOptions, Servers};
 use crate::script::Script;
 use crate::trial;
@@ -30,8 +31,7 @@ pub struct RedisStore(Arc<Inner>);
 
 struct Inner {
     options: RedisOptions,
-    namer: Namer,
-    limits: RwLock<Vec<Arc<str>>>,
+    names: Names,
     way: Way,
     counters: Arc<Counters>,
 }
@@ -90,7 +90,7 @@ impl RedisStore {
                 Way::Many(Cluster::open(seeds.clone(), dialer, lanes(true), Arc::clone(&counters)))
             }
         };
-        Ok(Self(Arc::new(Inner { options, namer, limits: RwLock::default(), way, counters })))
+        Ok(Self(Arc::new(Inner { options, names: Names::new(namer), way, counters })))
     }
 
     fn deadline(&self) -> Instant {
@@ -121,33 +121,11 @@ impl RedisStore {
             let words = format!("a batch of {} checks; at most {MAX_CHECKS} go together", checks.len());
             return Err(StoreError::rejected(words));
         }
-        let checks = self.named(checks)?;
+        let checks = self.0.names.checks(checks)?;
         match self.ask(Op::Decide { checks, peek }, at).await? {
             Answer::Decided(decided) => Ok(decided),
             Answer::Done | Answer::State(_) => Err(other_answer()),
         }
-    }
-
-    fn named(&self, checks: &[Check<'_>]) -> Result<Vec<OwnCheck>, StoreError> {
-        let limits = self.0.limits.read().unwrap_or_else(PoisonError::into_inner);
-        let own = |check: &Check<'_>| {
-            let name = limits.get(index(check.limit)).ok_or_else(unknown_limit)?;
-            let digest = self.0.namer.digest(name, check.key);
-            Ok(OwnCheck {
-                limit: check.limit,
-                digest,
-                quota: *check.quota,
-                ask: check.ask,
-                shadow: check.shadow,
-            })
-        };
-        checks.iter().map(own).collect()
-    }
-
-    fn digest(&self, limit: LimitId, key: &[u8]) -> Result<Digest, StoreError> {
-        let limits = self.0.limits.read().unwrap_or_else(PoisonError::into_inner);
-        let name = limits.get(index(limit)).ok_or_else(unknown_limit)?;
-        Ok(self.0.namer.digest(name, key))
     }
 
     async fn pinged(&self) -> Result<(), Failure> {
@@ -169,8 +147,8 @@ impl RedisStore {
 impl RedisStore {
     /// Returns what connections of this store's kind are made with.
     pub(crate) fn dialer(&self) -> Dialer {
-        let Inner { options, namer, counters, .. } = &*self.0;
-        dialer(options, namer, counters, Target::of(&options.servers))
+        let Inner { options, names, counters, .. } = &*self.0;
+        dialer(options, names.namer(), counters, Target::of(&options.servers))
     }
 
     pub(crate) fn options(&self) -> &RedisOptions {
@@ -179,7 +157,7 @@ impl RedisStore {
 
     /// Returns the name of a limit's key in Redis, and the lane to whoever has it.
     pub(crate) async fn way_to(&self, limit: LimitId, key: &[u8]) -> Result<(Vec<u8>, Lane), StoreError> {
-        let name = self.digest(limit, key)?.redis_key(&self.0.options.prefix);
+        let name = self.0.names.digest(limit, key)?.redis_key(&self.0.options.prefix);
         let lane = match &self.0.way {
             Way::One(lane) => lane.clone(),
             Way::Many(cluster) => {
@@ -241,27 +219,13 @@ impl fmt::Debug for RedisStore {
     }
 }
 
-fn index(limit: LimitId) -> usize {
-    usize::try_from(limit.index()).unwrap_or(usize::MAX)
-}
-
-fn unknown_limit() -> StoreError {
-    StoreError::rejected("there is no such limit")
-}
-
 fn other_answer() -> StoreError {
     Failure::other_answer().error
 }
 
 impl Store for RedisStore {
     fn limit(&self, name: &str) -> LimitId {
-        let mut limits = self.0.limits.write().unwrap_or_else(PoisonError::into_inner);
-        let known = limits.iter().position(|held| &**held == name);
-        let index = known.unwrap_or_else(|| {
-            limits.push(name.into());
-            limits.len() - 1
-        });
-        LimitId::from_index(u32::try_from(index).unwrap_or(u32::MAX))
+        self.0.names.id(name)
     }
 
     fn decide<'a>(&'a self, checks: &'a [Check<'a>], at: Option<Timestamp>) -> Reply<'a, Decided> {
@@ -284,12 +248,14 @@ impl Store for RedisStore {
     }
 
     fn reset<'a>(&'a self, limit: LimitId, key: &'a [u8]) -> Reply<'a, ()> {
-        Reply::waiting(async move { self.ask(Op::Reset(self.digest(limit, key)?), None).await.map(drop) })
+        Reply::waiting(
+            async move { self.ask(Op::Reset(self.0.names.digest(limit, key)?), None).await.map(drop) },
+        )
     }
 
     fn inspect<'a>(&'a self, limit: LimitId, key: &'a [u8]) -> Reply<'a, Option<State>> {
         Reply::waiting(async move {
-            match self.ask(Op::Inspect(self.digest(limit, key)?), None).await? {
+            match self.ask(Op::Inspect(self.0.names.digest(limit, key)?), None).await? {
                 Answer::State(state) => Ok(state),
                 Answer::Decided(_) | Answer::Done => Err(other_answer()),
             }

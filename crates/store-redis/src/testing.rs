@@ -5,7 +5,7 @@ mod differential;
 mod numbers;
 mod questions;
 
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Mutex, PoisonError};
 
 use redis::{Connection, ConnectionLike as _};
 use tidegate_algorithms::{State, Timestamp};
@@ -14,6 +14,7 @@ use tidegate_store::{Check, Decided, LimitId, Refund, Reply, Store, StoreError};
 pub use differential::{Tally, differential};
 
 use crate::digest::Namer;
+use crate::names::Names;
 use crate::op::{Answer, Digest, Op, OwnCheck, OwnRefund};
 use crate::options::Secret;
 use crate::script::{Call, Script};
@@ -22,9 +23,8 @@ use crate::script::{Call, Script};
 pub struct Scripted {
     pub(crate) connection: Mutex<Connection>,
     pub(crate) script: Script,
-    pub(crate) namer: Namer,
     pub(crate) prefix: String,
-    names: RwLock<Vec<Arc<str>>>,
+    names: Names,
 }
 
 impl Scripted {
@@ -45,9 +45,8 @@ impl Scripted {
         Self {
             connection: Mutex::new(connection),
             script,
-            namer: Namer::new(&Secret::new(*b"a secret for tests")),
             prefix: prefix.to_owned(),
-            names: RwLock::default(),
+            names: Names::new(Namer::new(&Secret::new(*b"a secret for tests"))),
         }
     }
 
@@ -105,12 +104,7 @@ impl Scripted {
     }
 
     pub(crate) fn own(&self, check: &Check<'_>) -> Result<OwnCheck, StoreError> {
-        let names = self.names.read().unwrap_or_else(PoisonError::into_inner);
-        let name = names
-            .get(check.limit.index() as usize)
-            .ok_or_else(|| StoreError::rejected("there is no such limit"))?;
-        let digest = self.namer.digest(name, check.key);
-        Ok(OwnCheck { limit: check.limit, digest, quota: *check.quota, ask: check.ask, shadow: check.shadow })
+        self.names.checks(std::slice::from_ref(check))?.pop().ok_or_else(|| StoreError::rejected("no check"))
     }
 
     fn decided(
@@ -119,18 +113,11 @@ impl Scripted {
         at: Option<Timestamp>,
         peek: bool,
     ) -> Result<Decided, StoreError> {
-        let checks = checks.iter().map(|check| self.own(check)).collect::<Result<_, _>>()?;
+        let checks = self.names.checks(checks)?;
         match self.one(Op::Decide { checks, peek }, at)? {
             Answer::Decided(decided) => Ok(decided),
             Answer::Done | Answer::State(_) => Err(StoreError::rejected("another answer")),
         }
-    }
-
-    fn key(&self, limit: LimitId, key: &[u8]) -> Result<Digest, StoreError> {
-        let quota = tidegate_algorithms::Quota::calendar_window(1, tidegate_algorithms::Calendar::Day);
-        let Ok(quota) = quota else { return Err(StoreError::rejected("no quota")) };
-        let ask = tidegate_algorithms::Ask::ONE;
-        Ok(self.own(&Check { limit, key, quota: &quota, ask, shadow: false })?.digest)
     }
 }
 
@@ -142,13 +129,7 @@ impl std::fmt::Debug for Scripted {
 
 impl Store for Scripted {
     fn limit(&self, name: &str) -> LimitId {
-        let mut names = self.names.write().unwrap_or_else(PoisonError::into_inner);
-        let known = names.iter().position(|held| &**held == name);
-        let index = known.unwrap_or_else(|| {
-            names.push(name.into());
-            names.len() - 1
-        });
-        LimitId::from_index(u32::try_from(index).unwrap_or(u32::MAX))
+        self.names.id(name)
     }
 
     fn decide<'a>(&'a self, checks: &'a [Check<'a>], at: Option<Timestamp>) -> Reply<'a, Decided> {
@@ -165,11 +146,13 @@ impl Store for Scripted {
     }
 
     fn reset<'a>(&'a self, limit: LimitId, key: &'a [u8]) -> Reply<'a, ()> {
-        Reply::ready(self.key(limit, key).and_then(|digest| self.one(Op::Reset(digest), None)).map(drop))
+        Reply::ready(
+            self.names.digest(limit, key).and_then(|digest| self.one(Op::Reset(digest), None)).map(drop),
+        )
     }
 
     fn inspect<'a>(&'a self, limit: LimitId, key: &'a [u8]) -> Reply<'a, Option<State>> {
-        let answer = self.key(limit, key).and_then(|digest| self.one(Op::Inspect(digest), None));
+        let answer = self.names.digest(limit, key).and_then(|digest| self.one(Op::Inspect(digest), None));
         Reply::ready(answer.map(|answer| if let Answer::State(state) = answer { state } else { None }))
     }
 
