@@ -7,6 +7,7 @@ mod by_policy;
 mod dates;
 mod failure;
 mod files;
+mod lost;
 mod outage;
 mod reload;
 mod reset;

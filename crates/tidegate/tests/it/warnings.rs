@@ -20,11 +20,11 @@ rules:
 
 /// A log that a test can read.
 #[derive(Debug, Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct Lines(Arc<Mutex<Vec<u8>>>);
 
 impl Lines {
     /// Returns the lines since the last time.
-    fn take(&self) -> Vec<String> {
+    pub(crate) fn take(&self) -> Vec<String> {
         let bytes = std::mem::take(&mut *self.0.lock().unwrap());
         String::from_utf8(bytes).unwrap().lines().map(str::to_owned).collect()
     }
