@@ -18,7 +18,7 @@
 //!
 //! What an expectation leaves out is not compared.
 
-use tidegate_algorithms::{Anchor, Calendar, Quota, Rate, Span};
+use tidegate_algorithms::{Anchor, Answer, Calendar, Decision, Quota, Rate, Retry, Span};
 
 /// The steps of one case.
 #[derive(Debug)]
@@ -76,6 +76,27 @@ pub(crate) struct Expect {
     pub(crate) remaining: Option<u32>,
     pub(crate) next: Option<Span>,
     pub(crate) reset: Option<Span>,
+}
+
+impl Expect {
+    /// Holds a decision against it.
+    pub(crate) fn hold(&self, place: &str, decision: &Decision) {
+        match decision.answer {
+            Answer::Admit { delay } => {
+                assert!(self.admit, "{place} is admitted");
+                assert_eq!(self.delay.unwrap_or_default(), delay, "{place} is delayed");
+            }
+            Answer::Refuse(retry) => {
+                assert!(!self.admit, "{place} is refused: {retry:?}");
+                assert_eq!(self.never, retry == Retry::Never, "{place} may come again, or never: {retry:?}");
+                assert!(self.never || self.retry.is_some(), "{place} expects no retry");
+                assert_eq!(self.retry, retry.wait(), "{place} may come again");
+            }
+        }
+        assert!(self.remaining.is_none_or(|units| units == decision.remaining), "{place}: {decision:?}");
+        assert!(self.next.is_none_or(|span| span == decision.next_unit), "{place}: {decision:?}");
+        assert!(self.reset.is_none_or(|span| span == decision.reset_after), "{place}: {decision:?}");
+    }
 }
 
 /// Reads a file; panics with the line's number where it cannot.

@@ -5,31 +5,11 @@ mod format;
 
 use std::collections::HashMap;
 
-use format::{Bound, Case, Expect, Step};
-use tidegate_algorithms::{
-    Answer, Ask, Decision, Quota, Retry, State, Timestamp, decide, keep_until, peek, refund,
-};
+use format::{Bound, Case, Step};
+use tidegate_algorithms::{Ask, Quota, State, Timestamp, decide, keep_until, peek, refund};
 
 fn at(micros: u64) -> Timestamp {
     Timestamp::from_micros(micros).unwrap()
-}
-
-fn compare(place: &str, expect: &Expect, decision: &Decision) {
-    match decision.answer {
-        Answer::Admit { delay } => {
-            assert!(expect.admit, "{place} is admitted");
-            assert_eq!(expect.delay.unwrap_or_default(), delay, "{place} is delayed");
-        }
-        Answer::Refuse(retry) => {
-            assert!(!expect.admit, "{place} is refused: {retry:?}");
-            assert_eq!(expect.never, retry == Retry::Never, "{place} may come again, or never: {retry:?}");
-            assert!(expect.never || expect.retry.is_some(), "{place} expects no retry");
-            assert_eq!(expect.retry, retry.wait(), "{place} may come again");
-        }
-    }
-    assert!(expect.remaining.is_none_or(|units| units == decision.remaining), "{place}: {decision:?}");
-    assert!(expect.next.is_none_or(|span| span == decision.next_unit), "{place}: {decision:?}");
-    assert!(expect.reset.is_none_or(|span| span == decision.reset_after), "{place}: {decision:?}");
 }
 
 /// Replays a case; returns how many expectations it held.
@@ -50,11 +30,11 @@ fn replay(file: &str, case: &Case) -> usize {
                 let ask = Ask::units(*cost);
                 let ask = within.map_or(ask, |within| ask.within(within));
                 if *peeks {
-                    compare(&place, expect, &peek(&quota, state.as_ref(), ask, at(*now)));
+                    expect.hold(&place, &peek(&quota, state.as_ref(), ask, at(*now)));
                     continue;
                 }
                 let outcome = decide(&quota, state.as_ref(), ask, at(*now));
-                compare(&place, expect, &outcome.decision);
+                expect.hold(&place, &outcome.decision);
                 outcome.change.apply(&mut state);
                 if let (Some(name), Some(receipt)) = (name, outcome.receipt) {
                     receipts.insert(name.as_str(), receipt);

@@ -6,9 +6,9 @@ mod format;
 
 use std::collections::HashMap;
 
-use format::{Case, Expect, Step};
+use format::{Case, Step};
 use tidegate_redis_kit::Server;
-use tidegate_store::algorithms::{Answer, Ask, Decision, Quota, Retry, Timestamp, keep_until};
+use tidegate_store::algorithms::{Ask, Quota, Timestamp, keep_until};
 use tidegate_store::{Check, Give, Refund, Reply, Store as _};
 use tidegate_store_redis::testing::Scripted;
 
@@ -20,23 +20,6 @@ fn at(micros: u64) -> Timestamp {
 
 fn answer<T>(reply: Reply<'_, T>) -> T {
     reply.now().expect("the script is asked at once").unwrap_or_else(|error| panic!("{error}"))
-}
-
-fn compare(place: &str, expect: &Expect, decision: &Decision) {
-    match decision.answer {
-        Answer::Admit { delay } => {
-            assert!(expect.admit, "{place} is admitted");
-            assert_eq!(expect.delay.unwrap_or_default(), delay, "{place} is delayed");
-        }
-        Answer::Refuse(retry) => {
-            assert!(!expect.admit, "{place} is refused: {retry:?}");
-            assert_eq!(expect.never, retry == Retry::Never, "{place} may come again, or never: {retry:?}");
-            assert_eq!(expect.retry, retry.wait(), "{place} may come again");
-        }
-    }
-    assert!(expect.remaining.is_none_or(|units| units == decision.remaining), "{place}: {decision:?}");
-    assert!(expect.next.is_none_or(|span| span == decision.next_unit), "{place}: {decision:?}");
-    assert!(expect.reset.is_none_or(|span| span == decision.reset_after), "{place}: {decision:?}");
 }
 
 /// Replays a case as far as its numbers stay: a store carries a state over where they change, and the table does not.
@@ -62,7 +45,7 @@ fn replay(store: &Scripted, file: &str, case: &Case) -> usize {
                 let now = Some(at(*now));
                 let decided =
                     answer(if *peek { store.peek(&checks, now) } else { store.decide(&checks, now) });
-                compare(&place, expect, &decided.outcomes[0].decision);
+                expect.hold(&place, &decided.outcomes[0].decision);
                 if let (Some(name), Some(receipt)) = (name, decided.outcomes[0].receipt) {
                     receipts.insert(name.as_str(), receipt);
                 }
