@@ -9,6 +9,7 @@ use tokio::time::Instant;
 
 use crate::RedisStore;
 use crate::codec::decode;
+use crate::digest::hex;
 use crate::error::Failure;
 use crate::link::Live;
 
@@ -35,6 +36,13 @@ pub struct HeldValue {
     pub length: usize,
     /// The bytes it takes with its name and all around them, unless the user may not ask.
     pub bytes: Option<u64>,
+}
+
+impl Held {
+    /// Returns the name of the key as hexadecimal digits.
+    pub fn name_in_hex(&self) -> String {
+        hex(&self.name)
+    }
 }
 
 impl RedisStore {

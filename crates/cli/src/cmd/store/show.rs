@@ -89,7 +89,7 @@ impl Shown<'_> {
     }
 
     fn place(&self) -> String {
-        let mut place = hex(&self.held.name);
+        let mut place = self.held.name_in_hex();
         if let Some(value) = &self.held.value {
             place = format!("{place}, a value of {} bytes", value.length);
             if let Some(bytes) = value.bytes {
@@ -115,7 +115,7 @@ impl Shown<'_> {
             "counted": value.is_some(),
             "foreign": value.is_some_and(|value| value.states.is_none()),
             "states": states.unwrap_or_default(),
-            "redis_key_hex": hex(&self.held.name),
+            "redis_key_hex": self.held.name_in_hex(),
             "value_bytes": value.map(|value| value.length),
             "bytes": value.and_then(|value| value.bytes),
             "ttl_millis": value.and_then(|value| value.forgotten_in).map(|ttl| span(ttl).as_micros() / 1_000),
@@ -188,9 +188,4 @@ fn span(duration: Duration) -> Span {
 fn instant(at: Timestamp, after: Span) -> String {
     let micros = Duration::from_micros(at.as_micros().saturating_add(after.as_micros()));
     SystemTime::UNIX_EPOCH.checked_add(micros).map_or_else(|| "the end of time".to_owned(), rfc3339)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or_default();
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
