@@ -4,7 +4,7 @@
 //! choices for that case. The body says what is wrong instead.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -18,6 +18,7 @@ use tidegate::{Limiter, StoreError, StoreHealth};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use crate::epoch;
 use crate::problem::{with_methods, with_problems};
 use crate::reload::Status;
 
@@ -120,8 +121,7 @@ impl Health {
     /// is watched is not asked in any case.
     async fn store(&self) -> Result<(), Wrong> {
         if let StoreHealth::Down { since, .. } = self.limiter.store_health() {
-            let since = since.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
-            return Err(Wrong { what: LOST, since: Some(since) });
+            return Err(Wrong { what: LOST, since: Some(epoch::seconds(since)) });
         }
         if self.is_watched {
             return Ok(());
@@ -146,11 +146,10 @@ fn in_words(error: &StoreError) -> &'static str {
 impl InForce {
     fn of(limiter: &Limiter, reloads: Option<&Status>) -> Self {
         let version = reloads.map(Status::version);
-        let loaded = version.as_ref().map(|version| version.loaded.duration_since(SystemTime::UNIX_EPOCH));
         let in_force = limiter.snapshot();
         let policy = in_force.policy();
         Self {
-            loaded_at: loaded.map(|since| since.unwrap_or_default().as_secs()),
+            loaded_at: version.as_ref().map(|version| epoch::seconds(version.loaded)),
             version: version.map(|version| version.hash).unwrap_or_default(),
             mode: match policy.map(|policy| policy.mode) {
                 Some(Mode::Shadow) => "shadow",

@@ -14,6 +14,7 @@ pub mod alerts;
 pub mod api;
 pub mod app;
 mod changes;
+mod epoch;
 pub mod gateway;
 pub mod health;
 mod jitter;

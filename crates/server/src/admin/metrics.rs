@@ -6,7 +6,6 @@ mod store;
 mod write;
 
 use std::fmt;
-use std::time::SystemTime;
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, text};
@@ -14,6 +13,7 @@ use prometheus_client::registry::Registry;
 use tidegate::{LimitObserved, Limiter, Measures, Observed, StoreHealth, Usage};
 
 use crate::alerts::{Alerts, AlertsSeen};
+use crate::epoch;
 use crate::reload::{Reloader, Version};
 use crate::snapshot::{Keeper, Seen};
 use write::{Labels, counters, gauge, histogram, info};
@@ -112,11 +112,10 @@ impl Moment {
         let failing =
             ("policy_reload_failing", "1 while the policy's files are refused or cannot be read, else 0");
         gauge(to, failing, self.failing.into())?;
-        let since = self.version.loaded.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         gauge(
             to,
             ("policy_loaded_timestamp_seconds", "When the policy in force was loaded"),
-            since.as_secs(),
+            epoch::seconds(self.version.loaded),
         )?;
         let limits = self.observed.limits.len().to_string();
         let policy = [("hash", self.version.hash.as_str()), ("limits", &limits)];
@@ -154,7 +153,7 @@ impl Moment {
         let restored = ("snapshot_restored_keys", "States of keys that were brought back at the start");
         gauge(to, restored, snapshot.restored)?;
         let Some(last) = snapshot.last else { return Ok(()) };
-        let at = last.at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+        let at = epoch::seconds(last.at);
         gauge(to, ("snapshot_timestamp_seconds", "When the last snapshot was written"), at)?;
         gauge(to, ("snapshot_bytes", "The length of the last snapshot"), last.bytes)
     }

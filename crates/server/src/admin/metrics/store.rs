@@ -1,13 +1,13 @@
 //! What is told of the store, of how long requests waited, and of alerts.
 
 use std::fmt;
-use std::time::SystemTime;
 
 use prometheus_client::encoding::DescriptorEncoder;
 use tidegate::{Measures, Observed, StoreHealth};
 
 use super::write::{Labels, counters, gauge, histogram};
 use crate::alerts::AlertsSeen;
+use crate::epoch;
 
 /// Writes whether the store answers, and what became of requests while it did not.
 pub(super) fn outages(
@@ -18,9 +18,7 @@ pub(super) fn outages(
     let is_down = health.is_down();
     gauge(to, ("store_up", "1 while the store answers, 0 while it does not"), u64::from(!is_down))?;
     let since = match health {
-        StoreHealth::Down { since, .. } => {
-            since.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
-        }
+        StoreHealth::Down { since, .. } => epoch::seconds(*since),
         StoreHealth::Up => 0,
     };
     let help = "Since when the store has not answered, 0 while it does";
