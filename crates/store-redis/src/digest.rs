@@ -3,8 +3,11 @@
 use ring::hmac;
 use tidegate_store::KeyDigest;
 
-use crate::op::Digest;
+use crate::op::{Digest, NAME_BYTES};
 use crate::options::Secret;
+
+/// The version of the format of values. It is hashed with the name: what another version wrote has other names, and expires.
+const FORMAT: u8 = 2;
 
 /// Names (limit, key) pairs under a secret.
 #[derive(Clone)]
@@ -15,15 +18,17 @@ impl Namer {
         Self(hmac::Key::new(hmac::HMAC_SHA256, secret.bytes()))
     }
 
-    /// Returns the name of a limit's key: half of a keyed SHA-256 over both, the first with its length before it.
+    /// Returns the name of a limit's key: the front of a keyed SHA-256 over the format, the limit with its length before it,
+    /// and the key.
     pub(crate) fn digest(&self, limit: &str, key: &[u8]) -> Digest {
         let mut context = hmac::Context::with_key(&self.0);
+        context.update(&[FORMAT]);
         context.update(&(limit.len() as u64).to_be_bytes());
         context.update(limit.as_bytes());
         context.update(key);
-        let mut half = [0; 16];
-        half.copy_from_slice(context.sign().as_ref().get(..16).unwrap_or(&[0; 16]));
-        Digest(half)
+        let mut name = [0; NAME_BYTES];
+        name.copy_from_slice(context.sign().as_ref().get(..NAME_BYTES).unwrap_or(&[0; NAME_BYTES]));
+        Digest(name)
     }
 
     /// Returns what instances compare to see whether they have one secret: eight bytes of a keyed hash, as hex digits.
@@ -42,7 +47,11 @@ impl std::fmt::Debug for Namer {
 impl Digest {
     /// Returns the digest as receipts carry it.
     pub(crate) fn to_key(self) -> KeyDigest {
-        let number = u128::from_be_bytes(self.0);
+        let mut bytes = [0; 16];
+        for (to, from) in bytes.iter_mut().zip(self.0) {
+            *to = from;
+        }
+        let number = u128::from_be_bytes(bytes);
         #[allow(clippy::cast_possible_truncation, reason = "each half is taken by itself")]
         KeyDigest::from_halves([(number >> 64) as u64, number as u64])
     }
@@ -50,14 +59,19 @@ impl Digest {
     /// Returns the digest that a receipt carries.
     pub(crate) fn of_key(key: KeyDigest) -> Self {
         let [high, low] = key.halves();
-        Self(((u128::from(high) << 64) | u128::from(low)).to_be_bytes())
+        let bytes = ((u128::from(high) << 64) | u128::from(low)).to_be_bytes();
+        let mut name = [0; NAME_BYTES];
+        for (to, from) in name.iter_mut().zip(bytes) {
+            *to = from;
+        }
+        Self(name)
     }
 
-    /// Returns the key in Redis: the prefix, a colon, the version of the format, the digest.
+    /// Returns the key in Redis: the prefix, a colon, the digest.
     pub(crate) fn redis_key(self, prefix: &str) -> Vec<u8> {
-        let mut key = Vec::with_capacity(prefix.len() + 18);
+        let mut key = Vec::with_capacity(prefix.len() + 1 + NAME_BYTES);
         key.extend_from_slice(prefix.as_bytes());
-        key.extend_from_slice(b":1");
+        key.push(b':');
         key.extend_from_slice(&self.0);
         key
     }
@@ -118,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_digest_survives_a_receipt() {
-        let digest = Digest([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 250]);
+        let digest = Digest([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 250]);
         assert_eq!(Digest::of_key(digest.to_key()), digest);
     }
 }

@@ -7,7 +7,7 @@ use tidegate_algorithms::{Anchor, Ask, Quota, Span};
 use tidegate_store::LimitId;
 
 use crate::digest::slot;
-use crate::op::{Digest, Op, OwnCheck};
+use crate::op::{Digest, NAME_BYTES, Op, OwnCheck};
 
 /// What is asked for: a window that nobody uses up, which the server forgets after a second.
 const UNITS: u64 = 1 << 20;
@@ -38,7 +38,11 @@ pub(crate) fn within(prefix: &str, is_wanted: impl Fn(u16) -> bool) -> Option<(D
 }
 
 fn numbered(number: u32) -> Digest {
-    Digest(u128::from(number).to_be_bytes())
+    let mut name = [0; NAME_BYTES];
+    for (to, from) in name.iter_mut().zip(number.to_be_bytes()) {
+        *to = from;
+    }
+    Digest(name)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Whether the servers are what a store needs, each thing tried and told with its remedy.
 
+mod remedy;
 mod rights;
 mod server;
 
@@ -106,8 +107,7 @@ impl RedisStore {
             all_usable &= match Visit::open(self, findings, (&host, port), expected).await {
                 Ok(mut visit) => visit.look().await,
                 Err(why) => {
-                    let remedy =
-                        "start it, or mend the policy's url, password, TLS files or the network between";
+                    let remedy = remedy::remedy(&why, self.options().tls.is_some());
                     findings.add(Finding::wrong("server", why, remedy));
                     false
                 }
@@ -122,7 +122,7 @@ impl RedisStore {
     fn look_at_transport(&self, findings: &Findings) {
         let options = self.options();
         if options.tls.is_some() {
-            return findings.add(Finding::fine("tls", "connections are encrypted"));
+            return findings.add(Finding::fine("tls", "the url asks for it, and without it nothing is sent"));
         }
         let is_far = |host: &String| {
             let address = host.parse::<std::net::IpAddr>();

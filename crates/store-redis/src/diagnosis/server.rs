@@ -6,6 +6,7 @@ use redis::aio::MultiplexedConnection;
 use redis::{Cmd, PushInfo, Value};
 use tokio::sync::mpsc;
 
+use super::remedy::remedy;
 use super::rights::{Tried, meaning, trials};
 use super::{Finding, Findings};
 use crate::RedisStore;
@@ -128,7 +129,7 @@ impl<'v> Visit<'v> {
                 Tried::NoKey => no_keys = true,
                 Tried::Failed => {
                     let found = format!("{}: {} fails: {why}", self.name, trial.right);
-                    let remedy = "the table of errors in docs/redis.md says what each means";
+                    let remedy = remedy(&found, self.dialer.tls.is_some());
                     self.findings.add(Finding::wrong("server", found, remedy));
                     return false;
                 }
@@ -225,11 +226,12 @@ impl<'v> Visit<'v> {
         let key = format!("{}:secret", self.dialer.prefix);
         let own = self.dialer.namer.fingerprint();
         let Ok(value) = self.ask(&["GET", &key]).await else { return };
+        // Ours may be the one that this visit has left.
+        let is_own = matches!(&value, Value::BulkString(left) if left == own.as_bytes());
         self.findings.add(match value {
-            Value::BulkString(left) if left == own.as_bytes() => {
-                Finding::fine("secret", format!("{}: the same as the other instances'", self.name))
+            _ if is_own || value == Value::Nil => {
+                Finding::fine("secret", format!("{}: nobody has left another", self.name))
             }
-            Value::Nil => Finding::fine("secret", format!("{}: no instance has left another", self.name)),
             _ => Finding::wrong(
                 "secret",
                 format!("{}: other instances have another, so every limit is counted twice", self.name),

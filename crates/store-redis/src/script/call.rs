@@ -135,7 +135,9 @@ impl<'o> Call<'o> {
 
     fn check(&mut self, prefix: &str, check: &OwnCheck) {
         let (key, quota) = (self.key(prefix, check.digest), self.quota(&check.quota));
-        let delay = Some(check.ask.max_delay()).filter(|delay| *delay != Span::MAX);
+        // Only a leaky bucket lets anybody wait.
+        let waits = matches!(check.quota, Quota::LeakyBucket(_));
+        let delay = Some(check.ask.max_delay()).filter(|delay| waits && *delay != Span::MAX);
         self.packed.extend_from_slice(&key.to_be_bytes());
         self.packed.extend_from_slice(&quota.to_be_bytes());
         self.packed.push(u8::from(check.shadow) | if delay.is_none() { 2 } else { 0 });

@@ -12,7 +12,7 @@ use tidegate_store::{Check, Decided, LimitId, Refund, Reply, Store as _};
 use super::Scripted;
 use super::clock::Clock;
 use super::numbers::{KINDS, Numbers, kind};
-use super::questions::{Charge, KEYS, Question, Questions};
+use super::questions::{Charge, KEYS, Question, Questions, Subject};
 use crate::codec::{decode, encode};
 use crate::op::{Answer, Op, OwnCheck};
 
@@ -48,10 +48,14 @@ pub struct Tally {
 pub fn differential(scripted: &Scripted, seed: u64, decisions: u64) -> Result<Tally, String> {
     let (mut tally, mut seeds, mut number) = (Tally::default(), Numbers(seed), 0);
     while tally.decisions < decisions {
+        let subject = match number % 8 {
+            1 => Subject::Singles,
+            5 => Subject::Logs,
+            _ => Subject::Anything,
+        };
         // A log gets long where many calls ask little of it.
-        let of_logs = number % 6 == 3;
-        let (calls, most) = if of_logs { (600, 4) } else { (60, 32) };
-        let mut run = Run::new(scripted, Numbers(seeds.below(u64::MAX)), of_logs)?;
+        let (calls, most) = if subject == Subject::Logs { (600, 4) } else { (60, 32) };
+        let mut run = Run::new(scripted, Numbers(seeds.below(u64::MAX)), subject)?;
         for call in 0..calls {
             run.call(most, &mut tally).map_err(|fault| {
                 format!("seed {seed}, run {number}, call {call}, at {}: {fault}", run.clock.now.as_micros())
@@ -72,11 +76,11 @@ struct Run<'s> {
 }
 
 impl<'s> Run<'s> {
-    fn new(scripted: &'s Scripted, mut numbers: Numbers, of_logs: bool) -> Result<Self, String> {
+    fn new(scripted: &'s Scripted, mut numbers: Numbers, subject: Subject) -> Result<Self, String> {
         let naive = Naive::default();
         let limit = naive.limit("one");
-        let clock = Clock::start(&mut numbers, of_logs);
-        let questions = Questions::new(numbers, of_logs, limit)?;
+        let clock = Clock::start(&mut numbers, subject == Subject::Logs);
+        let questions = Questions::new(numbers, subject, limit)?;
         Ok(Self { scripted, naive, limit, questions, clock, held: Default::default() })
     }
 

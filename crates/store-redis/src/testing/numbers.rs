@@ -72,6 +72,14 @@ impl Numbers {
         Rate::new(units, self.span())
     }
 
+    /// Returns a bucket that gets a unit in so long.
+    ///
+    /// # Errors
+    /// Never: the numbers are of the domain.
+    pub(super) fn unit_bucket(&mut self) -> Result<Quota, QuotaError> {
+        Quota::token_bucket(self.units(1, 1 << 30), Rate::new(1, self.span())?)
+    }
+
     /// Returns a quota of one of [`KINDS`] algorithms.
     ///
     /// # Errors

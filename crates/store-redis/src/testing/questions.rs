@@ -4,7 +4,7 @@ use tidegate_algorithms::{Ask, Quota, Span, Timestamp};
 use tidegate_store::{ChargeReceipt, Give, LimitId, Refund};
 
 use super::numbers::{KINDS, Numbers};
-use crate::op::{Digest, Op, OwnCheck, OwnRefund};
+use crate::op::{Digest, NAME_BYTES, Op, OwnCheck, OwnRefund};
 
 /// How many keys a run knows.
 pub(super) const KEYS: usize = 6;
@@ -24,6 +24,16 @@ pub(super) struct Question {
     pub(super) refund: Option<(ChargeReceipt, Quota, Give)>,
 }
 
+/// What a run mostly asks about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Subject {
+    Anything,
+    /// Logs that get long: of little at a time, on few keys, and hardly anything ends them.
+    Logs,
+    /// One bucket or window at a time, on few keys: what the script decides without a batch.
+    Singles,
+}
+
 /// What questions are made of.
 pub(super) struct Questions {
     pub(super) numbers: Numbers,
@@ -31,21 +41,21 @@ pub(super) struct Questions {
     pub(super) digests: [Digest; KEYS],
     pub(super) charges: Vec<Charge>,
     pub(super) limit: LimitId,
-    /// Whether logs shall get long: mostly asked about, for little.
-    pub(super) of_logs: bool,
+    pub(super) subject: Subject,
 }
 
 impl Questions {
-    /// Picks what a run asks about: with some logs that many small charges make long, or anything.
-    pub(super) fn new(mut numbers: Numbers, of_logs: bool, limit: LimitId) -> Result<Self, String> {
+    /// Picks what a run asks about.
+    pub(super) fn new(mut numbers: Numbers, subject: Subject, limit: LimitId) -> Result<Self, String> {
         let mut quotas = Vec::new();
         let window = numbers.span().max(Span::from_secs(1));
         let first = numbers.index(KINDS);
         for place in 0..=KINDS {
-            let quota = if of_logs && place < 3 {
-                Quota::sliding_log(200 + numbers.below(1_800), window)
-            } else {
-                numbers.quota((first + place) % KINDS)
+            let quota = match subject {
+                Subject::Logs if place < 3 => Quota::sliding_log(200 + numbers.below(1_800), window),
+                Subject::Singles if place % 2 == 0 => numbers.unit_bucket(),
+                Subject::Singles => numbers.quota(if place % 4 == 1 { 0 } else { 5 }),
+                _ => numbers.quota((first + place) % KINDS),
             };
             quotas.push(quota.map_err(|error| error.to_string())?);
         }
@@ -53,7 +63,7 @@ impl Questions {
             let halves = [numbers.below(u64::MAX), numbers.below(u64::MAX)];
             Digest::of_key(tidegate_store::KeyDigest::from_halves(halves))
         });
-        Ok(Self { numbers, quotas, digests, charges: Vec::new(), limit, of_logs })
+        Ok(Self { numbers, quotas, digests, charges: Vec::new(), limit, subject })
     }
 
     /// Asks one question.
@@ -76,7 +86,7 @@ impl Questions {
 
     /// Returns whether something happens that makes an end of a log.
     fn rarely(&mut self) -> bool {
-        !self.of_logs || self.numbers.one_in(40)
+        self.subject == Subject::Anything || self.numbers.one_in(40)
     }
 
     fn alone(&self, key: usize, op: impl Fn(Digest) -> Op) -> Question {
@@ -84,7 +94,7 @@ impl Questions {
     }
 
     fn digest(&self, key: usize) -> Digest {
-        self.digests.get(key).copied().unwrap_or(Digest([0; 16]))
+        self.digests.get(key).copied().unwrap_or(Digest([0; NAME_BYTES]))
     }
 
     fn refund(&mut self) -> Question {
@@ -107,13 +117,14 @@ impl Questions {
 
     fn batch(&mut self, peek: bool) -> Question {
         let (mut checks, mut keys) = (Vec::new(), Vec::new());
-        for _ in 0..=self.numbers.below(4) {
-            let key = self.numbers.index(if self.of_logs { 3 } else { KEYS });
+        let more = if self.subject == Subject::Singles { 0 } else { self.numbers.below(4) };
+        for _ in 0..=more {
+            let key = self.numbers.index(if self.subject == Subject::Anything { KEYS } else { 3 });
             // Each key has a plan of its own that it mostly stays on.
             let strays = self.numbers.one_in(6) && self.rarely();
             let own = self.quotas.get(key).copied().filter(|_| !strays);
             let quota = own.unwrap_or_else(|| self.any_quota());
-            let shadow = self.numbers.one_in(5);
+            let shadow = self.numbers.one_in(5) && self.rarely();
             let ask = self.units(&quota);
             keys.push(key);
             checks.push(OwnCheck { limit: self.limit, digest: self.digest(key), quota, ask, shadow });
@@ -123,7 +134,8 @@ impl Questions {
 
     /// Picks a quota that time shall mean something to.
     pub(super) fn timely_quota(&mut self) -> Quota {
-        if self.of_logs { self.quotas.first().copied() } else { None }.unwrap_or_else(|| self.any_quota())
+        let first = self.quotas.first().copied().filter(|_| self.subject != Subject::Anything);
+        first.unwrap_or_else(|| self.any_quota())
     }
 
     fn any_quota(&mut self) -> Quota {
@@ -139,7 +151,7 @@ impl Questions {
             1 => self.numbers.any_size(1 << 31),
             2 if self.rarely() => all + self.numbers.below(2),
             3 if self.rarely() => self.numbers.below(all + 1),
-            4..10 if self.of_logs => 1 + self.numbers.below(6),
+            4..10 if self.subject == Subject::Logs => 1 + self.numbers.below(6),
             4..10 => all / (2 + self.numbers.below(4)),
             _ => 1,
         };

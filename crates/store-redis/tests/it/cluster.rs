@@ -115,7 +115,7 @@ impl<'c> Names<'c> {
         self.next += 1;
         assert!(runtime().block_on(batch(self.store, &[(&name, quota)])));
         for node in &mut self.nodes {
-            let pattern = format!("{}:1*", self.prefix);
+            let pattern = format!("{}:???????????", self.prefix);
             let keys: Vec<Vec<u8>> = redis::cmd("KEYS").arg(pattern).query(node).unwrap();
             if let Some(key) = keys.into_iter().find(|key| !self.seen.contains(key)) {
                 let slot = redis::cmd("CLUSTER").arg("KEYSLOT").arg(&key).query(node).unwrap();

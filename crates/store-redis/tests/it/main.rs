@@ -11,3 +11,4 @@ mod rights;
 mod script;
 mod sentinel;
 mod tools;
+mod versions;

@@ -6,14 +6,36 @@ use tidegate_store_redis::testing::differential;
 use super::scripted;
 
 /// Slips of the pen in places of every kind, each a text that stands in the script once and what is written instead.
-const FAULTS: [(&str, &str); 25] = [
+const FAULTS: [(&str, &str); 31] = [
+    // Single checks.
+    (
+        "if count + cost > q.limit then\n    return false\n  end\n  return q.kind",
+        "if count + cost >= q.limit then\n    return false\n  end\n  return q.kind",
+    ),
+    (
+        "if whole < cost then\n    return false\n  end\n  return mark",
+        "if whole <= cost then\n    return false\n  end\n  return mark",
+    ),
+    ("if not ends or ends <= now then", "if not ends or ends < now then"),
+    ("mark = mark + units * q.q", "mark = now"),
+    ("if units < 0 then", "if units < -1 then"),
+    (
+        "cell.current, cell.dirty, cell.parsed = st and { q = q, st = st }, changed[index], true",
+        "cell.current, cell.dirty, cell.parsed = st and { q = q, st = st }, false, true",
+    ),
     // Fixed windows.
-    ("if count + cost > q.limit then", "if count + cost >= q.limit then"),
+    (
+        "if count + cost > q.limit then\n    return false\n  end\n  return true",
+        "if count + cost >= q.limit then\n    return false\n  end\n  return true",
+    ),
     ("return floor(now / q.window) * q.window + q.window", "return ceil(now / q.window) * q.window"),
     ("if not st or st.ends <= now or st.count == 0 then", "if not st or st.ends < now or st.count == 0 then"),
     ("ends = q.kind == HIT and ends or latest,", "ends = latest,"),
     // Buckets.
-    ("if whole < cost then", "if whole <= cost then"),
+    (
+        "if whole < cost then\n    return false\n  end\n  return true",
+        "if whole <= cost then\n    return false\n  end\n  return true",
+    ),
     ("if whole + cost > q.limit + 1 then", "if whole + cost > q.limit then"),
     ("if ahead * q.q - rest > delay then", "if ahead * q.q - rest >= delay then"),
     ("local back = ceil(rest / q.p)", "local back = floor(rest / q.p)"),

@@ -53,7 +53,7 @@ fn only_key(connection: &mut Connection) -> Vec<u8> {
 #[test]
 fn the_commonest_keys_take_what_a_dozen_bytes_take_and_no_more() {
     const KEYS: u32 = 100_000;
-    const MOST: u64 = 152;
+    const MOST: u64 = 136;
     let server = Server::start(&[]);
     for quota in [each_kind()[0], each_kind()[2], each_kind()[5]] {
         server.ask("FLUSHALL");

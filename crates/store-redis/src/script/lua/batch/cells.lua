@@ -1,13 +1,18 @@
--- What is known of a key: its value, the state that was written last with its quota, and those left under others. A key of
--- which nothing can be made is bad, and whoever names it is told.
-local cells = {}
-
+-- Begins a cell: what is known of a key, its value, the state that was written last with its quota, and those left under
+-- others. A key of which nothing can be made is bad, and whoever names it is told.
 local function open(index)
-  local raw = redis.pcall('GET', KEYS[index])
+  local raw, q = raw_of(index), single_of[index]
   local cell = { raw = raw, left = {} }
   cells[index] = cell
   if type(raw) == 'table' then
     cell.bad, cell.foreign = true, true
+  elseif q then
+    -- From here on it is a batch's.
+    local instant, count = instants[index], counts[index]
+    local st = instant and (q.kind == TOKEN and { micros = instant, sub = 0, whole = count }
+      or { ends = instant, count = count, early = 0 })
+    cell.current, cell.dirty, cell.parsed = st and { q = q, st = st }, changed[index], true
+    single_of[index] = nil
   end
   return cell
 end

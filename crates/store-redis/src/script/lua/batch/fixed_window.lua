@@ -1,14 +1,3 @@
--- Returns the end of the latest window that may hold `now`.
-local function latest_end(q)
-  local kind = q.kind
-  if kind == CLOCK then
-    return floor(now / q.window) * q.window + q.window
-  elseif kind == HIT then
-    return now + q.window
-  end
-  return slow.calendar_end(kind, now)
-end
-
 -- Returns what counts now, when it ceases to, and whether the state ends later than any window of now.
 local function window_view(q, st)
   local latest = latest_end(q)
