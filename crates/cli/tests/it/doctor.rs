@@ -269,3 +269,24 @@ fn a_file_of_authorities_that_holds_none_or_is_not_there_is_told() {
     );
     assert_eq!(code, Some(1));
 }
+
+/// "It fails" is no help at night: what is to be done about it has to stand beside it.
+#[test]
+fn a_server_that_does_not_serve_is_told_with_what_mends_it() {
+    let (folder, server) = (Folder::new("doctor-remedies"), server());
+    let remedy = |file: &Path| {
+        let (told, code) = doctor(file);
+        assert_eq!(code, Some(1), "{told}");
+        line(&told, "FAIL   server").rsplit("; ").next().unwrap().to_owned()
+    };
+    assert!(remedy(&policy(&folder, nobody(), "")).starts_with("start it"));
+    server.ask("CONFIG SET maxmemory 1");
+    assert!(remedy(&policy(&folder, server.port(), "")).starts_with("raise maxmemory"));
+    server.ask("CONFIG SET maxmemory 0");
+    user(&server, RIGHTS);
+    let file = as_user(&folder, &server);
+    folder.file("redis-password", "another word\n");
+    assert!(remedy(&file).contains("restart without an aclfile"));
+    let tls = policy_at(&folder, &format!("rediss://127.0.0.1:{}", server.port()), "");
+    assert!(remedy(&tls).starts_with("look whether it speaks TLS there"));
+}

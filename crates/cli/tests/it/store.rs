@@ -47,7 +47,7 @@ fn what_a_gateway_counted_is_shown_and_forgotten() {
         "2 of 2 used, 0 left; one more in ",
         "as if new in ",
         "token_bucket: capacity 2, refill 1 per 1h\n",
-        "in Redis: 74673a31",
+        "in Redis: 74673a",
     ] {
         assert!(told.contains(needle), "{needle:?} is not in:\n{told}");
     }
