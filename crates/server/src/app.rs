@@ -263,16 +263,19 @@ impl App {
         let alerts = &self.reloader.shared.alerts;
         let watchman = Watchman::new(in_force.limiter.clone());
         let watched = watchman.run(alerts.as_ref(), last());
-        let alerted = async {
-            let Some(alerts) = alerts else { return };
-            tokio::select! {
-                () = alerts.run() => {}
-                () = last() => {}
-            }
-        };
+        let alerted = alert(alerts.as_ref(), last());
         let (report, ..) = tokio::join!(faces, admin, health, told, kept, watched, alerted);
         in_force.limiter.look_back();
         report
+    }
+}
+
+/// Tells the webhooks until `stop` completes.
+async fn alert(alerts: Option<&Alerts>, stop: impl Future<Output = ()>) {
+    let Some(alerts) = alerts else { return };
+    tokio::select! {
+        () = alerts.run() => {}
+        () = stop => {}
     }
 }
 

@@ -4,7 +4,7 @@
 //! follows; it answers with the states it found, and this crate runs the first writing on them, so that every number of a
 //! decision comes from one place and a script that decides otherwise is noticed at once.
 //!
-//! A question travels like this: [`RedisStore`] names its keys (`digest`), a `lane` gathers it with others that wait and
+//! A question travels like this: [`RedisStore`] names its keys (`names`), a `lane` gathers it with others that wait and
 //! sends them as one call of the `script` over a `link` that is kept by a task of its own, and the reply is replayed.
 
 mod cluster;

@@ -52,14 +52,7 @@ impl Inner {
                 }
                 Memory::Ask(inquiries) => {
                     let answer = self.store_answer(&checks, &names, options).await;
-                    for inquiry in inquiries {
-                        inquiry.end(
-                            answer
-                                .as_ref()
-                                .err()
-                                .map_or(Outcome::Answered, |error| Outcome::Failed(error.clone())),
-                        );
-                    }
+                    inquiries.into_iter().for_each(|inquiry| inquiry.end(Outcome::of(&answer)));
                     answer
                 }
             }

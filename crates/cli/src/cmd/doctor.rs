@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use tidegate::files::Loaded;
-use tidegate::policy_file::{Policy, StoreChoice};
+use tidegate::policy_file::Policy;
 use tidegate_store_redis::{Finding, Level};
 
 use crate::args::DoctorArgs;
@@ -41,11 +41,9 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
 }
 
 async fn store(policy: &Policy) -> Vec<Finding> {
-    if let StoreChoice::Memory(_) = policy.store {
-        return Vec::new();
-    }
     match tidegate_server::store::connect(policy) {
         Ok(Some(store)) => store.diagnose(STORE_PATIENCE).await,
+        // What there is to say of a store in memory is said of this machine.
         Ok(None) => Vec::new(),
         // Its words have the remedy in them.
         Err(error) => vec![told("store", Level::Wrong, error.to_string())],

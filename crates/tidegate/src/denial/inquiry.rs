@@ -17,6 +17,13 @@ pub(crate) enum Outcome {
     Failed(StoreError),
 }
 
+impl Outcome {
+    /// Returns what a store's answer means to those who wait.
+    pub(crate) fn of<T>(answer: &Result<T, StoreError>) -> Self {
+        answer.as_ref().err().map_or(Self::Answered, |error| Self::Failed(error.clone()))
+    }
+}
+
 /// What those hold who wait for an inquiry.
 pub(crate) type Word = watch::Receiver<Outcome>;
 
