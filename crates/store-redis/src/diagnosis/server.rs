@@ -28,6 +28,8 @@ pub(super) enum Expected {
 
 /// The least version that is supported.
 const LEAST_VERSION: (u32, u32) = (6, 2);
+/// From here on `min-replicas-to-write` holds for what a script writes too.
+const BINDS_SCRIPTS: (u32, u32) = (7, 0);
 /// So many microseconds of difference between clocks are told.
 const MOST_SKEW: u64 = 1_000_000;
 
@@ -183,9 +185,14 @@ impl<'v> Visit<'v> {
         let replicas = number("connected_slaves");
         // It is told only where writes stop without replicas.
         let stops = of("min_slaves_good_slaves").is_some();
-        if replicas > 0 && !stops {
+        let binds_scripts = version_of(of("redis_version").unwrap_or_default()) >= BINDS_SCRIPTS;
+        if replicas > 0 && !(stops && binds_scripts) {
             let found = format!("{}: goes on admitting when it is cut off from its replicas", self.name);
-            let remedy = "CONFIG SET min-replicas-to-write 1 and min-replicas-max-lag 10, on every node";
+            let remedy = if binds_scripts {
+                "CONFIG SET min-replicas-to-write 1 and min-replicas-max-lag 10, on every node"
+            } else {
+                "take Redis 7.0 or newer, or Valkey: before, min-replicas-to-write does not bind scripts"
+            };
             self.findings.add(Finding::doubtful("replicas", found, remedy));
         } else if replicas > 0 {
             let found = format!("{}: {replicas}, and without them it refuses writes", self.name);
