@@ -113,3 +113,39 @@ fn tls(files: &RedisTls) -> Result<Tls, SharedStoreError> {
     };
     Ok(Tls { authorities, identity })
 }
+
+#[cfg(test)]
+mod tests {
+    use tidegate_policy::{Reading, Surroundings};
+
+    use super::*;
+
+    /// A secret in memory.
+    struct Secrets;
+
+    impl Surroundings for Secrets {
+        fn file(&self, _: &str) -> Result<Vec<u8>, String> {
+            Ok(b"0123456789abcdef0123456789abcdef".to_vec())
+        }
+
+        fn variable(&self, _: &str) -> Option<String> {
+            None
+        }
+    }
+
+    /// The file and the library each say what holds unless something is said, and neither sees the other.
+    #[test]
+    fn what_a_policy_leaves_out_is_what_the_store_has_unless_said() {
+        let text = "tidegate: 1
+key_secret_file: secret
+store: { redis: { url: \"redis://a\" } }
+rules: [{ name: r, match: { path: /** }, limits: [{ name: l, says: Ten., key: client_ip, sliding_log: { limit: 10, window: 1m } }] }]
+";
+        let policy = Reading::of(&Secrets).embedded().parse("policy.yaml", text).unwrap();
+        let StoreChoice::Redis(redis) = &policy.store else { panic!("{:?}", policy.store) };
+        let read = options(redis, policy.identities.as_ref()).unwrap();
+        let unless_said = RedisOptions::new(read.servers.clone(), read.secret.clone());
+        assert_eq!(format!("{read:?}"), format!("{unless_said:?}"));
+        assert_eq!(read.secret, unless_said.secret);
+    }
+}
