@@ -3,15 +3,23 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use super::Change;
 use super::settings::told;
+use super::{Change, Effect};
 use crate::store::{MemoryChoice, RedisChoice, RedisPassword, RedisServers, RedisTls, StoreChoice};
 
 pub(super) fn compare(old: &StoreChoice, new: &StoreChoice) -> Vec<Change> {
     match (old, new) {
         (StoreChoice::Redis(old), StoreChoice::Redis(new)) => redis(old, new),
-        (old, new) => told("store", shown(old), shown(new)).into_iter().collect(),
+        (StoreChoice::Memory(old), StoreChoice::Memory(new)) => {
+            told("store", in_memory(old), in_memory(new)).into_iter().collect()
+        }
+        (old, new) => elsewhere("store", shown(old), shown(new)).into_iter().collect(),
     }
+}
+
+/// Returns a change of the place where counts are kept: what is there already nobody here can tell, most likely nothing.
+fn elsewhere(what: &str, old: impl fmt::Display, new: impl fmt::Display) -> Option<Change> {
+    Change::of(what, old, new, Effect::Unclear)
 }
 
 /// Compares two in Redis field by field, as the file has them.
@@ -23,7 +31,7 @@ fn redis(old: &RedisChoice, new: &RedisChoice) -> Vec<Change> {
     let file = |what, of| told(what, path(of, old), path(of, new));
     let (old_watch, new_watch) = (sentinel_user(old), sentinel_user(new));
     let fields = [
-        told("store.redis.url", url(old), url(new)),
+        elsewhere("store.redis.url", url(old), url(new)),
         told("store.redis.username", or_none(old.username.as_ref()), or_none(new.username.as_ref())),
         password("store.redis.password", old.password.as_ref(), new.password.as_ref()),
         told("store.redis.sentinel_username", or_none(old_watch.0), or_none(new_watch.0)),
@@ -31,7 +39,7 @@ fn redis(old: &RedisChoice, new: &RedisChoice) -> Vec<Change> {
         file("store.redis.ca_file", |tls| &tls.ca_file),
         file("store.redis.certificate_file", |tls| &tls.certificate_file),
         file("store.redis.key_file", |tls| &tls.key_file),
-        told("store.redis.prefix", &old.prefix, &new.prefix),
+        elsewhere("store.redis.prefix", &old.prefix, &new.prefix),
         told("store.redis.timeout", old.timeout, new.timeout),
         told("store.redis.queue", old.queue, new.queue),
         told("store.redis.denial_memory", or_off(old), or_off(new)),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tidegate_policy::{Mode, Policy, Problems, Reading, Surroundings, parse};
+use tidegate_policy::{Diff, Effect, Mode, Policy, Problems, Reading, Surroundings, parse};
 
 const LIMITS: &str =
     "limits: [{ name: l, says: Ten., key: client_ip, sliding_log: { limit: 10, window: 1m } }]";
@@ -293,7 +293,7 @@ fn another_redis_is_told_of_field_by_field_and_its_password_never() {
     };
     let old = read("url: redis://a, password_file: old, timeout: 50ms");
     let told = |new: &str| -> Vec<String> {
-        let diff = tidegate_policy::Diff::between(&old, &read(new));
+        let diff = Diff::between(&old, &read(new));
         diff.settings.iter().map(ToString::to_string).collect()
     };
     assert!(told("url: redis://a:6379/0, password_file: old").is_empty(), "what is so unless said");
@@ -310,6 +310,18 @@ fn another_redis_is_told_of_field_by_field_and_its_password_never() {
         ]
     );
     assert_eq!(told("url: redis://a"), ["store.redis.password: a password -> none"]);
+    // Where counts are kept is changed: whoever denies what may let more through denies that.
+    let effects = |new: &str| -> Vec<Effect> {
+        Diff::between(&old, &read(new)).settings.iter().map(|change| change.effect).collect()
+    };
+    assert_eq!(effects("url: redis://b, password_file: old, prefix: other"), [Effect::Unclear; 2]);
+    assert_eq!(effects("url: redis://a, password_file: old, timeout: 20ms"), [Effect::None]);
+    let here = around.accepted(&format!("{FACE}store: memory\nrules:\n{}", rule("r", "/**", "")));
+    let moved = Diff::between(&here, &old).settings;
+    assert_eq!(
+        (moved[0].to_string(), moved[0].effect),
+        ("store: memory -> redis://a:6379/0".to_owned(), Effect::Unclear)
+    );
 }
 
 /// Guards the path of a webhook, which may be what lets alerts in, against the log of a reload; another one is told all the
