@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use tidegate_store::{Check, Decided, Store as _, StoreError};
 
 use crate::combine;
-use crate::denial::{Asked, Found, Inquiry, Name, Outcome};
+use crate::denial::{Asked, Found, Inquiry, Name, Outcome, Word};
 use crate::inner::Inner;
 use crate::options::CheckOptions;
 use crate::outage::{Pass, is_loss};
@@ -126,22 +126,18 @@ impl Inner {
     async fn recollect(&self, plan: &Plan, checks: &Checks<'_>, names: &Names) -> Memory<'_> {
         let (denials, clock) = (&self.lasting.denials, &self.lasting.outage.clock);
         let enforced = || checks.iter().zip(names).filter(|(check, _)| !check.shadow);
-        if let Some(verdict) = self.remembered(plan, checks, names) {
+        let (refused, asking) = self.remembered(plan, checks, names);
+        if let Some(verdict) = refused {
             return Memory::Refused(verdict);
         }
-        let now = clock.now();
-        let mut words = enforced().filter_map(|(check, name)| match denials.find(*name, check, now) {
-            Found::Asking(word) => Some(word),
-            _ => None,
-        });
         // One holds no inquiry while it waits for another's: two that did might wait for each other.
-        if let Some(mut word) = words.next() {
+        if let Some(mut word) = asking {
             let outcome = word.wait_for(|outcome| !matches!(outcome, Outcome::Open)).await;
             if let Ok(Outcome::Failed(error)) = outcome.as_deref() {
                 return Memory::Failed(error.clone());
             }
             drop(outcome);
-            if let Some(verdict) = self.remembered(plan, checks, names) {
+            if let (Some(verdict), _) = self.remembered(plan, checks, names) {
                 return Memory::Refused(verdict);
             }
         }
@@ -149,24 +145,29 @@ impl Inner {
         Memory::Ask(enforced().filter_map(|(check, name)| denials.inquire(*name, check, now)).collect())
     }
 
-    /// Returns the verdict on a request one of whose limits has just refused as much: the others are not asked.
-    fn remembered(&self, plan: &Plan, checks: &Checks<'_>, names: &Names) -> Option<Verdict> {
+    /// Returns the verdict on a request one of whose limits has just refused as much, when the others are not asked; and what
+    /// tells of somebody who asks whether one of them still refuses.
+    fn remembered(&self, plan: &Plan, checks: &Checks<'_>, names: &Names) -> (Option<Verdict>, Option<Word>) {
         let now = self.lasting.outage.clock.now();
         let mut decisions: SmallVec<[LimitDecision; 4]> = SmallVec::new();
-        let mut at = None;
+        let (mut at, mut asking) = (None, None);
         let all = checks.iter().zip(names).zip(plan.limits(&self.limits)).enumerate();
         for (place, ((check, name), limit)) in all.filter(|(_, ((check, _), _))| !check.shadow) {
-            if let Found::Refused(decision, when) = self.lasting.denials.find(*name, check, now) {
-                at = at.max(Some(when));
-                decisions.push(LimitDecision::new(limit.clone(), decision, None, place));
+            match self.lasting.denials.find(*name, check, now) {
+                Found::Refused(decision, when) => {
+                    at = at.max(Some(when));
+                    decisions.push(LimitDecision::new(limit.clone(), decision, None, place));
+                }
+                Found::Asking(word) => asking = asking.or(Some(word)),
+                Found::Nothing => {}
             }
         }
         if decisions.is_empty() {
-            return None;
+            return (None, asking);
         }
         self.lasting.denials.count_hit();
         let ruling = combine::ruling(&decisions);
-        Some(Verdict { decisions, at, ..Verdict::without_decisions(ruling) })
+        (Some(Verdict { decisions, at, ..Verdict::without_decisions(ruling) }), asking)
     }
 
     fn remember(&self, checks: &Checks<'_>, names: &Names, decided: &Decided, asked: Asked) {
