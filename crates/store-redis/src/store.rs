@@ -135,7 +135,8 @@ impl RedisStore {
                 ping(lane, &self.0.counters, deadline).await?;
                 let together = Together { at: None, slot: 0, asking: false };
                 match trial::question(trial::anywhere()) {
-                    Some(op) => lane.ask(op, together, deadline).await.map(drop),
+                    // By a deadline of its own, as any decision: two ways there and back are no slow store.
+                    Some(op) => lane.ask(op, together, self.deadline()).await.map(drop),
                     None => Ok(()),
                 }
             }

@@ -145,6 +145,8 @@ impl Cluster {
                 let Some((digest, slot)) = key else { return Ok(()) };
                 let Some(op) = trial::question(digest) else { return Ok(()) };
                 let together = Together { at: None, slot, asking: false };
+                // By a deadline of its own, as any decision.
+                let deadline = Instant::now() + cluster.0.lane_options.timeout;
                 cluster.ask_slot(slot, &op, together, deadline).await.map(drop)
             });
         }
