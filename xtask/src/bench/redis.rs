@@ -24,7 +24,7 @@ use show::Page;
 /// # Errors
 /// When there is no `redis-server`, or anything measured fails or decides otherwise than it has to.
 pub(super) fn run() -> Result<()> {
-    let bench = Bench::new()?;
+    let bench = Bench::new(KEYS)?;
     let mut page = Page::new();
     page.line(&format!(
         "Redis {}, one server on the loopback interface, nothing kept on the disk; {} cores, shared with the callers, \
@@ -34,13 +34,13 @@ pub(super) fn run() -> Result<()> {
     ));
     cpu::measure(&bench, &mut page)?;
     gateway::measure(&bench, &mut page)?;
-    bytes::measure(&bench, &mut page)?;
+    bytes::measure(&mut page)?;
     page.finish()
 }
 
 /// How many threads the callers run on.
 const WORKERS: usize = 2;
-/// How many keys there are.
+/// How many keys there are, but where they are weighed.
 const KEYS: usize = 100_000;
 
 /// What the measurements share.
@@ -51,11 +51,11 @@ struct Bench {
 }
 
 impl Bench {
-    fn new() -> Result<Self> {
+    fn new(keys: usize) -> Result<Self> {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build();
         let runtime = runtime.context("starting the callers' threads")?;
-        Ok(Self { server: Server::start()?, runtime, keys: Arc::new(keys::all(KEYS)) })
+        Ok(Self { server: Server::start()?, runtime, keys: Arc::new(keys::all(keys)) })
     }
 
     /// Connects a store as a gateway does, but for a deadline that no machine under load misses.
