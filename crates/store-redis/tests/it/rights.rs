@@ -102,3 +102,23 @@ fn keys_that_the_user_may_not_touch_are_told() {
     let error = asked(&connect(options)).unwrap_err();
     assert!(!error.may_have_counted(), "{error}");
 }
+
+/// Without one of the script's commands nothing is decided: that is an outage which the breaker sees, not a value that is
+/// none of ours, of which each request would be told alone.
+#[test]
+fn a_command_that_the_script_may_not_run_is_an_outage() {
+    let server = Server::start(&[]);
+    let store = connect(user(&server, RIGHTS, "own"));
+    assert!(asked(&store).unwrap());
+    for right in ["get", "time"] {
+        server.ask(&format!("ACL SETUSER tidegate -{right}"));
+        let error = asked(&store).unwrap_err();
+        assert!(error.is_unavailable(), "-{right}: {error}");
+        server.ask(&format!("ACL SETUSER tidegate +{right}"));
+        runtime().block_on(recovered(&store));
+    }
+    assert_eq!(
+        store.measures().events.iter().find(|(name, _)| *name == "foreign_values").map(|it| it.1),
+        Some(0)
+    );
+}

@@ -7,11 +7,15 @@ local TWO = { '>I7I1', '>I7I2', '>I7I3', '>I7I4' }
 -- What each key was found with, and for those that only such questions have named: the quota, the state, whether it is new.
 local raws, single_of, instants, counts, changed = {}, {}, {}, {}, {}
 
--- Returns the value of a key, false where there is none, the error where it is of another type.
+-- Returns the value of a key, false where there is none, the error where it is of another type. Any other error ends the
+-- call: it is not the key's.
 local function raw_of(index)
   local raw = raws[index]
   if raw == nil then
     raw = redis.pcall('GET', KEYS[index])
+    if raw and raw.err and sub(raw.err, 1, 9) ~= 'WRONGTYPE' then
+      call('GET', KEYS[index])
+    end
     raws[index] = raw
   end
   return raw
