@@ -1,13 +1,23 @@
--- Sets a key until a full second: up to one too long tells nobody anything, and few of them have to be written as digits.
--- In milliseconds, since Redis rewrites a command that expires a key in any other way.
-local digits = {}
+local frexp, digits = math.frexp, {}
+
+-- Sets a key until an instant with few digits, a sixteenth later at most, which tells nobody anything: many keys of a call
+-- share it, and it is written out once. In milliseconds, since Redis rewrites a command that expires a key in any other way.
 local function put(index, value, ends)
-  -- A caller's instants pass at no speed of their own: what they leave stays an hour at least.
-  local second = ceil((ARGV[1] == '' and ends or clock + max(ends - now, 3600000000)) / 1000000)
-  local until_second = digits[second]
-  if not until_second then
-    until_second = string.format('%.0f000', second)
-    digits[second] = until_second
+  local left, step = ends - clock, 1000000
+  if now ~= clock then
+    -- A caller's instants pass at no speed of their own: what they leave stays an hour at least.
+    left = max(ends - now, 3600000000)
   end
-  call('SET', KEYS[index], value, 'PXAT', until_second)
+  if left > 32000000 then
+    local _, exponent = frexp(left / 16000000)
+    step = 2 ^ (exponent - 1) * 1000000
+  end
+  local instant = clock + left
+  instant = instant + step - instant % step
+  local until_instant = digits[instant]
+  if not until_instant then
+    until_instant = string.format('%.0f', instant / 1000)
+    digits[instant] = until_instant
+  end
+  call('SET', KEYS[index], value, 'PXAT', until_instant)
 end
