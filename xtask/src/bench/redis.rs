@@ -33,7 +33,6 @@ pub(super) fn run() -> Result<()> {
         std::thread::available_parallelism().map_or(1, usize::from),
     ));
     cpu::measure(&bench, &mut page)?;
-    if std::env::var_os("CPU_ONLY").is_some() { return page.finish(); }
     gateway::measure(&bench, &mut page)?;
     bytes::measure(&mut page)?;
     page.finish()
