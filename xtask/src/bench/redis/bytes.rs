@@ -3,10 +3,10 @@
 use anyhow::{Result, ensure};
 use tidegate_store::algorithms::{Anchor, Quota, Rate, Span};
 
+use super::Bench;
 use super::callers::{self, Asking};
 use super::scripts::{Gcra, Piped};
 use super::show::Page;
-use super::Bench;
 
 /// The most bytes of a fixed window's key, and of a token bucket's.
 const AIM: f64 = 130.0;
