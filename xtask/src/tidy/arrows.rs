@@ -33,6 +33,12 @@ const ROOMS: &[Room] = &[
         "reading a file needs no place to keep state",
     ),
     Room::new(
+        "tidegate-review",
+        2,
+        May::Only(&["tidegate-policy", "tidegate-algorithms"]),
+        "what a policy admits is told from the policy alone; the command, the server and the attack bench all tell it",
+    ),
+    Room::new(
         "tidegate",
         2,
         May::Only(&["tidegate-policy", "tidegate-store", "tidegate-algorithms"]),
@@ -51,6 +57,7 @@ const ROOMS: &[Room] = &[
             "tidegate-tower",
             "tidegate",
             "tidegate-policy",
+            "tidegate-review",
             "tidegate-store",
             "tidegate-store-redis",
         ]),

@@ -9,7 +9,7 @@ use cargo_metadata::DependencyKind;
 use super::members::Member;
 use super::{Finding, Tree};
 
-const PURE: &[&str] = &["tidegate-algorithms", "tidegate-policy"];
+const PURE: &[&str] = &["tidegate-algorithms", "tidegate-policy", "tidegate-review"];
 
 /// What each pure crate's `clippy.toml` bans at least.
 const BANNED: &[(&str, &[&str])] = &[
