@@ -10,6 +10,7 @@ use crate::count::Count;
 use crate::key::{Key, digest, written_digest};
 use crate::plan::{Override, Plans};
 use crate::policy::Mode;
+use crate::problem::At;
 use crate::rule::{ClientSees, OnMissingKey};
 use crate::secret::Identities;
 use crate::values::Values;
@@ -46,6 +47,8 @@ pub struct Limit {
     pub alert_at: Option<u8>,
     /// The names it had before, `rule/limit`, the latest first; its counts are kept under the last of them.
     pub was: Vec<String>,
+    /// Where it stands.
+    pub at: At,
 }
 
 /// What a limit says and allows, for everybody or for some.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::answer::{HeaderStyle, ProblemTemplate};
 use crate::client::TrustedProxies;
+use crate::examined::{Budget, Code, Topology};
 use crate::key::{KeyPart, Part};
 use crate::limit::Limit;
 use crate::request::{Ambiguous, Facts};
@@ -33,6 +34,10 @@ pub struct Policy {
     pub trusted: TrustedProxies,
     /// How many instances share the work; at least 1.
     pub instances: u32,
+    /// What stands around the process.
+    pub topology: Topology,
+    /// What is borne, if the file says so.
+    pub budget: Option<Budget>,
     /// Whether refusals are carried out at all.
     pub mode: Mode,
     /// The codes that `guesses` names, in the order of the file.
@@ -168,19 +173,6 @@ pub enum Mode {
     Enforce,
     /// They are counted and reported only.
     Shadow,
-}
-
-/// A code that somebody may guess, for the review.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Code {
-    /// Its name in the file.
-    pub name: String,
-    /// How many decimal digits it has.
-    pub digits: u32,
-    /// How long one code is shown, for time-based codes.
-    pub step: Option<Duration>,
-    /// How many steps before and after the present one are accepted as well.
-    pub skew_steps: u32,
 }
 
 /// What becomes of a path with an encoded slash or any backslash, which some servers take for a separator.

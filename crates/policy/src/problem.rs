@@ -19,6 +19,18 @@ impl Place {
     pub const START: Self = Self { file: 0, line: 1, column: 1 };
 }
 
+/// Where something stands, beside what it is: two things that are the same are equal wherever they stand.
+#[derive(Debug, Clone, Copy)]
+pub struct At(pub Place);
+
+impl PartialEq for At {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for At {}
+
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.line, self.column)

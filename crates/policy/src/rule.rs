@@ -1,8 +1,10 @@
 //! Rules: what is limited, and what happens when something is missing.
 
+use crate::examined::{Accepted, Price};
 use crate::limit::Limit;
 use crate::matcher::{Except, Matcher};
 use crate::policy::Mode;
+use crate::problem::At;
 
 /// What a rule applies to, its limits, and what happens when they cannot be asked.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,6 +31,12 @@ pub struct Rule {
     pub client_sees: ClientSees,
     /// Whether refusals of this rule are carried out.
     pub mode: Mode,
+    /// What a request costs its operator, if the file says so.
+    pub price: Option<Price>,
+    /// Findings of the review that are kept knowingly.
+    pub accept: Vec<Accepted>,
+    /// Where it stands.
+    pub at: At,
 }
 
 /// What a rule answers instead of limiting: nothing of it is let through.

@@ -25,6 +25,8 @@ pub fn schema() -> Value {
         member("mode", "Whether refusals are carried out, in the whole file.", rules::mode()),
         member("paths", "How paths are read.", paths()),
         member("codes", "Codes that somebody may guess.", named(&codes())),
+        member("topology", "What stands around the process, for the review.", topology()),
+        member("budget", "What is borne, for the review.", budget()),
         member("keys", "What limits count on.", named(&json!({ "$ref": "#/$defs/key" }))),
         member("costs", "What requests cost.", named(&limits::named_cost())),
         member("include", "Files of teams, by the team's name.", include()),
@@ -66,7 +68,28 @@ fn codes() -> Value {
             "How many steps before and after the present one are accepted as well.",
             shape::integer(0, 100),
         ),
+        member(
+            "alphabet",
+            "How many different characters there are: 10 unless said.",
+            shape::integer(2, 128),
+        ),
+        member("life", "How long a code that was sent is accepted.", shape::time()),
+        member("valid", "How many codes are accepted at once.", shape::integer(1, 1_000)),
+        member("attempts", "How many wrong tries end a code.", shape::integer(1, 1_000_000)),
+        member("carry_over", "Whether tries go on being counted when a new code is sent.", shape::boolean()),
     ])
+}
+
+fn topology() -> Value {
+    object(vec![
+        member("regions", "How many regions count each for itself.", shape::integer(1, 1_000)),
+        member("proxies", "How many proxies stand in front.", shape::integer(0, 32)),
+    ])
+}
+
+fn budget() -> Value {
+    let share = shape::text("A share above 0% and up to 100%.");
+    object(vec![need("guess_per_year", "The chance a year of a blind guess that is borne.", share)])
 }
 
 fn include() -> Value {

@@ -95,7 +95,24 @@ fn body() -> Vec<Member> {
         ),
         member("client_sees", "What a client is told.", sees()),
         member("mode", "Whether refusals of this rule are carried out.", mode()),
+        member("price", "What a request costs its operator, for the review.", price()),
+        member("accept", "Findings of the review that are kept knowingly.", accept()),
     ]
+}
+
+fn price() -> Value {
+    object(vec![
+        need("each", "How much each costs.", integer(1, 1_000_000_000)),
+        need("unit", "In what.", text("")),
+    ])
+}
+
+fn accept() -> Value {
+    let one = object(vec![
+        need("id", "Which, as `tidegate check` names it.", name()),
+        need("because", "Why.", text("")),
+    ]);
+    json!({ "type": "array", "items": one })
 }
 
 /// Returns the shape of `match`: conditions, or a list of them.

@@ -9,10 +9,10 @@ use std::path::{Component, Path, PathBuf};
 use super::rules::{self, Context, PlacedRule};
 use super::variables::DEPLOYMENT;
 use super::{entries, matches, overlap, variables, version};
+use crate::examined::Code;
 use crate::file::{self, Entry, Fields, Node, Report, Value};
 use crate::key::Part;
 use crate::matcher::{Matcher, Pattern};
-use crate::policy::Code;
 use crate::problem::Place;
 use crate::surroundings::Surroundings;
 
@@ -168,7 +168,7 @@ impl<'n> Team<'n> {
     /// Reads the codes of the team's own, which bear its name.
     fn codes(&self, node: Option<&Node>, outer: &[Code], report: &mut Report) -> Vec<Code> {
         let Some(node) = node else { return Vec::new() };
-        let own = super::codes(node, report);
+        let own = super::examined::codes(node, report);
         for entry in entries(node, "codes", report) {
             if outer.iter().any(|code| code.name == entry.key) {
                 let message =

@@ -10,7 +10,7 @@ use crate::file::{Fields, Node, Report, is_name, one_or_more};
 use crate::limit::{Limit, Terms, Whose};
 use crate::plan::Plans;
 use crate::policy::Mode;
-use crate::problem::Place;
+use crate::problem::{At, Place};
 use crate::rule::{ClientSees, OnMissingKey};
 use crate::values::Values;
 
@@ -73,6 +73,7 @@ pub(super) fn read(
         unit: unit.map(str::to_owned),
         alert_at,
         was: was.unwrap_or_default(),
+        at: At(place),
     };
     check_cost(&limit, places.cost, report);
     check_queue(&limit, places, report);

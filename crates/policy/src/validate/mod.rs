@@ -8,6 +8,7 @@ mod algorithms;
 mod answers;
 mod costs;
 mod counts;
+mod examined;
 mod faces;
 mod include;
 mod keys;
@@ -31,9 +32,10 @@ mod variables;
 use tidegate_algorithms::Span;
 
 use crate::Reading;
+use crate::examined::Code;
 use crate::file::{Fields, Node, Report};
 use crate::key::Part;
-use crate::policy::{Code, EncodedSlash, Mode, Policy};
+use crate::policy::{EncodedSlash, Mode, Policy};
 use crate::rule::Rule;
 use crate::store::StoreChoice;
 use crate::suite;
@@ -65,6 +67,8 @@ pub(crate) fn policy(mut root: Node, reading: Reading<'_>, report: &mut Report) 
         );
     }
     let instances = top.get("instances").and_then(|node| node.integer_in("instances", 1..=10_000, report));
+    let topology = top.get("topology").and_then(|node| examined::topology(node, report)).unwrap_or_default();
+    let budget = top.get("budget").and_then(|node| examined::budget(node, report));
     let mode = top.get("mode").and_then(|node| node.choice("mode", &MODES, report)).unwrap_or(Mode::Enforce);
     let encoded_slash = top.get("paths").and_then(|node| paths(node, report));
     let has_secret = top.has("key_secret_file");
@@ -87,6 +91,8 @@ pub(crate) fn policy(mut root: Node, reading: Reading<'_>, report: &mut Report) 
         alerts,
         trusted,
         instances: instances.and_then(|count| u32::try_from(count).ok()).unwrap_or(1),
+        topology,
+        budget,
         mode,
         codes,
         keys,
@@ -109,7 +115,7 @@ struct Limiting {
 
 /// Reads the rules, and what they name, of the policy file and of those it includes.
 fn limiting(top: &mut Fields<'_>, mode: Mode, reading: Reading<'_>, report: &mut Report) -> Limiting {
-    let mut codes = top.get("codes").map(|node| codes(node, report)).unwrap_or_default();
+    let mut codes = top.get("codes").map(|node| examined::codes(node, report)).unwrap_or_default();
     let keys = keys::Table::read(top.get("keys"), reading, report);
     let costs = costs::Table::read(top.get("costs"), &keys, report);
     let context = rules::Context { keys: &keys, costs: &costs, codes: &codes, mode, team: None };
@@ -159,26 +165,6 @@ fn paths(node: &Node, report: &mut Report) -> Option<EncodedSlash> {
     let slash = fields.get("encoded_slash").and_then(|node| node.choice("encoded_slash", &WORDS, report));
     fields.finish(&[], report);
     slash
-}
-
-fn codes(node: &Node, report: &mut Report) -> Vec<Code> {
-    let entries = entries(node, "codes", report);
-    entries.iter().filter_map(|entry| code(&entry.key, &entry.value, report)).collect()
-}
-
-fn code(name: &str, node: &Node, report: &mut Report) -> Option<Code> {
-    let mut fields = Fields::open(node, format!("the code {name}"), report)?;
-    let digits = fields.need("digits", "6");
-    let digits = digits.and_then(|node| node.integer_in("digits", 1..=18, report));
-    let step = fields.get("step").and_then(|node| span_in(node, "step", report));
-    let skew = fields.get("skew_steps").and_then(|node| node.integer_in("skew_steps", 0..=100, report));
-    fields.finish(&[], report);
-    Some(Code {
-        name: name.to_owned(),
-        digits: u32::try_from(digits?).ok()?,
-        step: step.map(Span::as_duration),
-        skew_steps: u32::try_from(skew.unwrap_or(0)).ok()?,
-    })
 }
 
 /// Returns the members of a mapping of names to something.

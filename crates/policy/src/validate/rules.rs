@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::limits::{self, Placed};
-use super::{MODES, costs, keys, matches, names, overlap, refuse, routes};
+use super::{MODES, costs, examined, keys, matches, names, overlap, refuse, routes};
+use crate::examined::Code;
 use crate::file::{Fields, Node, Report, Value, is_name, list};
 use crate::key::Part;
-use crate::policy::{Code, Mode};
-use crate::problem::Place;
+use crate::policy::Mode;
+use crate::problem::{At, Place};
 use crate::rule::{Class, ClientSees, OnMissingKey, OnStoreFailure, Rule};
 
 pub(super) const FALLBACK: &str = "fallback";
@@ -136,6 +137,7 @@ fn rule<'n>(
     let mut placed = placed?;
     placed.rule.matches = matches;
     placed.place = name_node.map_or(node.place, |node| node.place);
+    placed.rule.at = At(placed.place);
     placed.match_place = match_node.map_or(node.place, |node| node.place);
     check_path_keys(&placed, report);
     Some(placed)
@@ -227,6 +229,9 @@ fn body(
         on_store_failure: OnStoreFailure::Allow,
         client_sees: ClientSees::All,
         mode,
+        price: None,
+        accept: Vec::new(),
+        at: At(fields.place()),
     };
     let start = fields.place();
     let mut placed = if let Some(node) = fields.get("refuse") {
@@ -237,6 +242,8 @@ fn body(
         rule.on_missing_key = missing_key(fields, head.class, report);
         rule.on_store_failure = store_failure(fields, head, report);
         rule.client_sees = client_sees(fields, head.class, report);
+        rule.price = fields.get("price").and_then(|node| examined::price(node, report));
+        rule.accept = fields.get("accept").map(|node| examined::accept(node, report)).unwrap_or_default();
         let was = fields.get("was").map(|node| names::was(node, context.team, report));
         PlacedRule {
             rule,
