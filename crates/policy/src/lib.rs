@@ -72,6 +72,7 @@ mod trace;
 mod unheeded;
 mod validate;
 mod values;
+mod written;
 
 pub use answer::{HeaderStyle, ProblemTemplate, ResetUnit, Template, TemplateValues};
 pub use client::{Client, TrustedProxies};
@@ -95,6 +96,7 @@ pub use store::{
 };
 pub use surroundings::{Nowhere, Surroundings};
 pub use trace::{Fit, Mismatch, Near, RuleTrace};
+pub use written::{parse_quota, parse_span};
 
 /// Reads a policy file for a process of its own; `file_name` only stands in its problems.
 ///

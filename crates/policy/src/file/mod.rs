@@ -14,7 +14,7 @@ mod sentences;
 pub(crate) use fields::{Fields, list, one_or_more};
 pub(crate) use load::{load, load_bytes};
 pub(crate) use near::nearest;
-pub(crate) use scalar::{is_name, name_remedy};
+pub(crate) use scalar::{is_name, name_remedy, span};
 pub(crate) use sentences::items;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -241,7 +241,7 @@ fn integer(text: &str) -> Result<u64, Option<String>> {
 }
 
 /// Reads a span; says what to write instead of anything else.
-fn span(text: &str) -> Result<Span, String> {
+pub(crate) fn span(text: &str) -> Result<Span, String> {
     const EXAMPLES: &str = "write a whole number and a unit: 500ms, 30s, 10m, 24h, 7d";
     let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
     let (digits, unit) = text.split_at_checked(end).unwrap_or((text, ""));

@@ -15,7 +15,7 @@ const CALENDARS: [(Calendar, &str); 3] =
 
 /// Reads the algorithm of `what`: its quota, and its numbers as written. A second one is read as well, for what is
 /// wrong in it.
-pub(super) fn read(fields: &mut Fields<'_>, what: &str, report: &mut Report) -> Option<(Quota, String)> {
+pub(crate) fn read(fields: &mut Fields<'_>, what: &str, report: &mut Report) -> Option<(Quota, String)> {
     let found = fields.among(&ALGORITHMS);
     let mut read: Vec<_> = found.iter().map(|(name, entry)| algorithm(name, &entry.value, report)).collect();
     match found.as_slice() {

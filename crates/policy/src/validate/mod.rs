@@ -29,6 +29,8 @@ mod trusted;
 mod values;
 mod variables;
 
+pub(crate) use algorithms::read as algorithm;
+
 use tidegate_algorithms::Span;
 
 use crate::Reading;
