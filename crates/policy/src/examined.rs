@@ -1,6 +1,6 @@
 //! What the review has to know and no decision needs: codes, prices, what stands around, and what is accepted.
 
-use std::time::Duration;
+use tidegate_algorithms::Span;
 
 use crate::problem::At;
 
@@ -14,11 +14,11 @@ pub struct Code {
     /// How many different characters there are: 10 unless said.
     pub alphabet: u32,
     /// How long one code is shown, for time-based codes.
-    pub step: Option<Duration>,
+    pub step: Option<Span>,
     /// How many steps before and after the present one are accepted as well.
     pub skew_steps: u32,
     /// How long a code that was sent is accepted.
-    pub life: Option<Duration>,
+    pub life: Option<Span>,
     /// How many codes are accepted at once, where the file says so.
     pub valid: Option<u32>,
     /// How many wrong tries end a code, as whoever checks it enforces by himself.

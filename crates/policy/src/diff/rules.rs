@@ -100,6 +100,16 @@ fn changes(before: &Rule, after: &Rule) -> Vec<Change> {
     changes.extend(Change::of("mode", mode(before.mode), mode(after.mode), effect));
     let guesses = |rule: &Rule| rule.guesses.clone().unwrap_or_else(|| "none".to_owned());
     changes.extend(Change::of("guesses", guesses(before), guesses(after), Effect::None));
+    let price = |rule: &Rule| match &rule.price {
+        Some(price) => format!("{} {}", price.each, price.unit),
+        None => "not said".to_owned(),
+    };
+    changes.extend(Change::of("price", price(before), price(after), Effect::None));
+    let accepts = |rule: &Rule| {
+        let ids: Vec<&str> = rule.accept.iter().map(|one| one.id.as_str()).collect();
+        if ids.is_empty() { "nothing".to_owned() } else { ids.join(", ") }
+    };
+    changes.extend(Change::of("accept", accepts(before), accepts(after), Effect::None));
     let bare = |rule: &Rule| Rule { name: String::new(), limits: Vec::new(), ..rule.clone() };
     if changes.is_empty() && bare(before) != bare(after) {
         changes.extend(Change::of("rule", "as it was", "as it is now", unclear));

@@ -35,6 +35,10 @@ pub(super) fn compare(old: &Policy, new: &Policy) -> Vec<Change> {
     changes.extend(super::store::compare(&old.store, &new.store));
     changes.extend(alerts(old.alerts.as_ref(), new.alerts.as_ref()));
     changes.extend(told("codes", codes(&old.codes), codes(&new.codes)));
+    changes.extend(told("topology.regions", old.topology.regions, new.topology.regions));
+    changes.extend(told("topology.proxies", said(old.topology.proxies), said(new.topology.proxies)));
+    let budget = |policy: &Policy| said(policy.budget.map(|it| format!("{} %", it.guess_per_year * 100.0)));
+    changes.extend(told("budget.guess_per_year", budget(old), budget(new)));
     changes.extend(shown("headers", &old.headers, &new.headers));
     changes.extend(shown("problem", &old.problem, &new.problem));
     changes
@@ -109,10 +113,26 @@ fn server(webhook: &http::Uri) -> String {
     format!("{}://{authority}", webhook.scheme_str().unwrap_or_default())
 }
 
+fn said(value: Option<impl fmt::Display>) -> String {
+    value.map_or_else(|| "not said".to_owned(), |value| value.to_string())
+}
+
 fn codes(codes: &[Code]) -> String {
-    let code = |code: &Code| {
-        format!("{} of {} digits, {:?}, {}", code.name, code.digits, code.step, code.skew_steps)
-    };
     let list: Vec<String> = codes.iter().map(code).collect();
     if list.is_empty() { "none".to_owned() } else { joined(&list) }
+}
+
+/// Writes a code as the file does.
+fn code(code: &Code) -> String {
+    let members = [
+        Some(format!("digits: {}", code.digits)),
+        (code.alphabet != 10).then(|| format!("alphabet: {}", code.alphabet)),
+        code.step.map(|step| format!("step: {step}")),
+        (code.skew_steps > 0).then(|| format!("skew_steps: {}", code.skew_steps)),
+        code.life.map(|life| format!("life: {life}")),
+        code.valid.map(|valid| format!("valid: {valid}")),
+        code.attempts.map(|attempts| format!("attempts: {attempts}")),
+        code.carry_over.then(|| "carry_over: true".to_owned()),
+    ];
+    format!("{} {{ {} }}", code.name, members.into_iter().flatten().collect::<Vec<_>>().join(", "))
 }

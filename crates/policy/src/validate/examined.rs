@@ -1,6 +1,6 @@
 //! What only the review needs: codes, prices, what stands around, and what is accepted.
 
-use tidegate_algorithms::{MAX_SPAN, MIN_SPAN, Span};
+use tidegate_algorithms::{MAX_SPAN, MIN_SPAN};
 
 use super::{entries, span_in, span_within};
 use crate::examined::{Accepted, Budget, Code, Price, Topology};
@@ -41,9 +41,9 @@ fn code(name: &str, node: &Node, report: &mut Report) -> Option<Code> {
         name: name.to_owned(),
         digits: u32::try_from(digits?).ok()?,
         alphabet: alphabet.unwrap_or(10),
-        step: step.map(Span::as_duration),
+        step,
         skew_steps: skew.unwrap_or(0),
-        life: life.map(Span::as_duration),
+        life,
         valid,
         attempts,
         carry_over: carry_over.unwrap_or(false),

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tidegate_algorithms::Span;
+
 use tidegate_policy::{
     Class, ClientSees, EncodedSlash, HeaderStyle, MemoryChoice, Mode, OnMissingKey, OnStoreFailure, Policy,
     ProblemTemplate, ResetUnit, StoreChoice, TrustedProxies, parse, parse_embedded,
@@ -140,7 +142,7 @@ rules:
     let values: Vec<String> = members.iter().map(|(name, value)| format!("{name}={value}")).collect();
     assert_eq!(values, ["code=7", "ok=false", "t=\"7\""]);
     let code = &policy.codes[0];
-    assert_eq!((code.digits, code.step, code.skew_steps), (6, Some(Duration::from_secs(30)), 1));
+    assert_eq!((code.digits, code.step, code.skew_steps), (6, Some(Span::from_secs(30)), 1));
     assert_eq!(policy.rules[0].guesses.as_deref(), Some("totp"));
 }
 
