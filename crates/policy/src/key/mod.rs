@@ -8,6 +8,7 @@
 //! limit that counts on the wrong one counts nothing. An empty value is a missing one.
 
 mod body;
+mod chooser;
 mod derived;
 mod items;
 mod json;
@@ -15,6 +16,7 @@ mod jwt;
 mod normalize;
 mod pairs;
 mod phone;
+mod reads;
 mod shown;
 mod source;
 mod value;
@@ -24,12 +26,14 @@ use std::fmt;
 
 use smallvec::SmallVec;
 
+pub use chooser::{Chooser, Chosen};
 pub(crate) use derived::{Derived, DerivedKind};
 pub(crate) use items::items;
 pub(crate) use json::Pointer;
 pub(crate) use jwt::{Claim, KeySet, Tokens, Verifier};
 pub(crate) use normalize::{Normalizer, digest};
 pub(crate) use phone::{load as load_phone_numbers, region};
+pub use reads::{KeySource, Reads};
 pub use shown::KeyPart;
 use source::Unread;
 pub use source::is_underscore_twin;
@@ -37,6 +41,7 @@ pub(crate) use source::{Source, SourceKind};
 use value::Value;
 pub(crate) use value::digest as written_digest;
 
+use crate::problem::{At, Place};
 use crate::request::{Ambiguous, Facts};
 
 /// What a limit counts on.
@@ -53,6 +58,8 @@ pub(crate) struct Part {
     /// What people call it, for the words.
     pub(crate) called: Vec<String>,
     pub(crate) from: Origin,
+    /// Where it is declared; the beginning of the file for a built-in key and one that a limit reads itself.
+    pub(crate) at: At,
 }
 
 /// Where a part comes from.
@@ -158,6 +165,11 @@ impl fmt::Display for Key {
 }
 
 impl Part {
+    /// Builds a part that is declared nowhere.
+    pub(crate) fn new(name: String, called: Vec<String>, from: Origin) -> Self {
+        Self { name, called, from, at: At(Place::START) }
+    }
+
     /// Returns the parameter of the path that the part cannot do without.
     pub(crate) fn path_parameter(&self) -> Option<&str> {
         match &self.from {
