@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use tidegate_store::{Check, Decided, Store as _, StoreError};
 
 use crate::combine;
-use crate::denial::{Asked, Found, Inquiry, Name, Outcome, Word};
+use crate::denial::{Asked, Found, Inquiry, Name, Outcome, Turn, Word};
 use crate::inner::Inner;
 use crate::options::CheckOptions;
 use crate::outage::{Pass, is_loss};
@@ -124,25 +124,42 @@ impl Inner {
 
     /// Looks into the memory of refusals, and waits for whoever asks the store whether one still holds.
     async fn recollect(&self, plan: &Plan, checks: &Checks<'_>, names: &Names) -> Memory<'_> {
-        let (denials, clock) = (&self.lasting.denials, &self.lasting.outage.clock);
-        let enforced = || checks.iter().zip(names).filter(|(check, _)| !check.shadow);
-        let (refused, asking) = self.remembered(plan, checks, names);
-        if let Some(verdict) = refused {
-            return Memory::Refused(verdict);
-        }
-        // One holds no inquiry while it waits for another's: two that did might wait for each other.
-        if let Some(mut word) = asking {
-            let outcome = word.wait_for(|outcome| !matches!(outcome, Outcome::Open)).await;
-            if let Ok(Outcome::Failed(error)) = outcome.as_deref() {
-                return Memory::Failed(error.clone());
-            }
-            drop(outcome);
-            if let (Some(verdict), _) = self.remembered(plan, checks, names) {
+        loop {
+            let (refused, asking) = self.remembered(plan, checks, names);
+            if let Some(verdict) = refused {
                 return Memory::Refused(verdict);
             }
+            // Between two looks somebody may have begun to ask.
+            let mut word = match asking.map_or_else(|| self.inquire(checks, names), Err) {
+                Ok(inquiries) => return Memory::Ask(inquiries),
+                Err(word) => word,
+            };
+            let outcome = word.wait_for(|outcome| !matches!(outcome, Outcome::Open)).await;
+            match outcome.as_deref() {
+                Ok(Outcome::Failed(error)) => return Memory::Failed(error.clone()),
+                Ok(_) => {}
+                // Whoever asked has gone away: it is another's turn.
+                Err(_) => continue,
+            }
+            drop(outcome);
+            let (refused, _) = self.remembered(plan, checks, names);
+            return refused.map_or_else(|| Memory::Ask(Inquiries::new()), Memory::Refused);
         }
-        let now = clock.now();
-        Memory::Ask(enforced().filter_map(|(check, name)| denials.inquire(*name, check, now)).collect())
+    }
+
+    /// Takes the turn to ask about every refusal whose turn is free; the word of somebody else when it is his turn first. One
+    /// holds no inquiry while it waits for another's: two that did might wait for each other.
+    fn inquire(&self, checks: &Checks<'_>, names: &Names) -> Result<Inquiries<'_>, Word> {
+        let now = self.lasting.outage.clock.now();
+        let mut inquiries = Inquiries::new();
+        for (check, name) in checks.iter().zip(names).filter(|(check, _)| !check.shadow) {
+            match self.lasting.denials.inquire(*name, check, now) {
+                Turn::Ours(inquiry) => inquiries.push(inquiry),
+                Turn::Anothers(word) if inquiries.is_empty() => return Err(word),
+                Turn::Anothers(_) | Turn::Nobodys => {}
+            }
+        }
+        Ok(inquiries)
     }
 
     /// Returns the verdict on a request one of whose limits has just refused as much, when the others are not asked; and what

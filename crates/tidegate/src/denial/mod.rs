@@ -93,6 +93,17 @@ pub(crate) enum Found {
     Nothing,
 }
 
+/// Whose turn it is to ask whether a refusal still holds.
+#[derive(Debug)]
+pub(crate) enum Turn<'d> {
+    /// The caller's.
+    Ours(Inquiry<'d>),
+    /// That of somebody who began meanwhile.
+    Anothers(Word),
+    /// Nobody's: nothing is remembered that may still hold.
+    Nobodys,
+}
+
 impl Denials {
     /// Returns the name of what a check asks.
     pub(crate) fn name(&self, check: &Check<'_>) -> Name {
@@ -119,16 +130,18 @@ impl Denials {
         }
     }
 
-    /// Makes the caller the one who asks whether a check is still refused; `None` when nobody has to, or somebody does.
-    pub(crate) fn inquire(&self, name: Name, check: &Check<'_>, now: Instant) -> Option<Inquiry<'_>> {
-        let mut shard = lock(self.shard(name)?);
-        let denied = shard.get_mut(name).filter(|denied| denied.covers(check) && denied.still_waits(now))?;
-        if denied.inquiry.is_some() {
-            return None;
+    /// Makes the caller the one who asks whether a check is still refused, unless nobody has to, or somebody does.
+    pub(crate) fn inquire(&self, name: Name, check: &Check<'_>, now: Instant) -> Turn<'_> {
+        let Some(shard) = self.shard(name) else { return Turn::Nobodys };
+        let mut shard = lock(shard);
+        let denied = shard.get_mut(name).filter(|denied| denied.covers(check) && denied.still_waits(now));
+        let Some(denied) = denied else { return Turn::Nobodys };
+        if let Some(word) = &denied.inquiry {
+            return Turn::Anothers(word.clone());
         }
         let (inquiry, word) = Inquiry::new(self, name);
         denied.inquiry = Some(word);
-        Some(inquiry)
+        Turn::Ours(inquiry)
     }
 
     /// Ends an inquiry: what it was about is forgotten when the store has answered and refuses it no more.
