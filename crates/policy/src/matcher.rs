@@ -88,6 +88,11 @@ impl Pattern {
         &self.text
     }
 
+    /// Returns whether some segment is spelled out.
+    pub(crate) fn has_literals(&self) -> bool {
+        self.segments.iter().any(|segment| matches!(segment, Segment::Literal { .. }))
+    }
+
     /// Returns the names of the parameters, in order.
     pub fn params(&self) -> impl Iterator<Item = &str> {
         self.segments.iter().filter_map(|segment| match segment {

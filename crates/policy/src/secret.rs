@@ -37,6 +37,12 @@ impl Identities {
         Ok(Self { key: hmac::Key::new(hmac::HMAC_SHA256, secret) })
     }
 
+    /// Returns whether keys are named under this secret, as a file holds it without the newline at its end.
+    pub fn is_of(&self, secret: &[u8]) -> bool {
+        let other = Self { key: hmac::Key::new(hmac::HMAC_SHA256, secret) };
+        self.store_secret() == other.store_secret()
+    }
+
     /// Returns a secret for the names of keys in a shared store: another than that of the names shown, so that these say
     /// nothing of those.
     pub fn store_secret(&self) -> [u8; 32] {

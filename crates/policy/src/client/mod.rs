@@ -99,6 +99,19 @@ impl TrustedProxies {
         }
     }
 
+    /// Returns whether nobody's word is taken, so that a client is who is connected.
+    pub fn is_nobody(&self) -> bool {
+        matches!(&self.who, Trust::Networks(networks) if networks.is_empty())
+    }
+
+    /// Returns how many hops are trusted, whoever they are; `None` where networks are named.
+    pub fn hops(&self) -> Option<u32> {
+        match self.who {
+            Trust::Hops(hops) => Some(hops),
+            Trust::Networks(_) => None,
+        }
+    }
+
     /// Returns the name of the header in which a trusted peer names the client.
     pub fn client_header(&self) -> HeaderName {
         match &self.header {

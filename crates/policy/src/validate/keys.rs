@@ -11,6 +11,7 @@ use super::{entries, proxies};
 use crate::Reading;
 use crate::file::{Entry, Fields, Node, Report, Value, list, nearest, one_or_more};
 use crate::key::{Derived, DerivedKind, Key, Normalizer, Origin, Part, Pointer, Source, SourceKind};
+use crate::problem::At;
 
 const BUILT_IN: [&str; 4] = ["global", "client_ip", "method", "route"];
 /// Where a key is read.
@@ -128,7 +129,7 @@ impl<'a> Table<'a> {
                     self.inline(Some(&entry.key), &entry.value, report)
                 };
                 match part {
-                    Some(part) => self.parts.push(part),
+                    Some(part) => self.parts.push(Part { at: At(entry.place), ..part }),
                     None => self.broken.push(entry.key.clone()),
                 }
             }
@@ -171,7 +172,7 @@ impl<'a> Table<'a> {
             let part = self.part(item, report)?;
             parts.push(part);
         }
-        Some(Part { name: self.full(&entry.key), called, from: Origin::FirstOf(parts) })
+        Some(Part::new(self.full(&entry.key), called, Origin::FirstOf(parts)))
     }
 
     /// Reads the key of a limit: a name, a mapping, or a list of them.
@@ -285,7 +286,7 @@ impl<'a> Table<'a> {
         };
         let read = node.scalar().or_else(|| node.member("claim").and_then(Node::scalar));
         let reads = || format!("{source} {}", read.unwrap_or_default()).trim_end().to_owned();
-        Some(Part { name: name.map_or_else(reads, |name| self.full(name)), called, from })
+        Some(Part::new(name.map_or_else(reads, |name| self.full(name)), called, from))
     }
 
     /// Reads a claim that is no key but tells something: a mapping such as a key's `jwt` has.
@@ -293,7 +294,7 @@ impl<'a> Table<'a> {
         let claim = self.tokens.claim(node, report)?;
         let name = format!("jwt {}", claim.name);
         let source = Source { kind: SourceKind::Claim(claim), normalize: Vec::new() };
-        Some(Part { name, called: Vec::new(), from: Origin::One(source) })
+        Some(Part::new(name, Vec::new(), Origin::One(source)))
     }
 
     /// Reads the key that gives a phone number.
@@ -342,7 +343,7 @@ fn built_in(name: &'static str) -> Part {
         _ => None,
     };
     let from = kind.map_or(Origin::Global, |kind| Origin::One(Source { kind, normalize: Vec::new() }));
-    Part { name: name.to_owned(), called: Vec::new(), from }
+    Part::new(name.to_owned(), Vec::new(), from)
 }
 
 fn kind(source: &str, node: &Node, report: &mut Report) -> Option<SourceKind> {

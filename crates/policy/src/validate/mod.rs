@@ -33,6 +33,8 @@ pub(crate) use algorithms::read as algorithm;
 
 use tidegate_algorithms::Span;
 
+pub(crate) use overlap::lies_within;
+
 use crate::Reading;
 use crate::examined::Code;
 use crate::file::{Fields, Node, Report};

@@ -50,7 +50,7 @@ fn matchers_meet(a: &Matcher, b: &Matcher) -> bool {
 }
 
 /// Returns whether all that a matcher can match lies within one of a scope's.
-pub(super) fn lies_within(matcher: &Matcher, scope: &[Matcher]) -> bool {
+pub(crate) fn lies_within(matcher: &Matcher, scope: &[Matcher]) -> bool {
     let about = |outer: &&Matcher| {
         covers(&outer.methods, &matcher.methods, |outer, inner| {
             outer == inner || (outer == "GET" && inner == "HEAD")

@@ -23,7 +23,7 @@ pub(super) fn header(fields: &mut Fields<'_>, what: &str, report: &mut Report) -
     }
     let name = name?;
     let from = Origin::One(Source { kind: SourceKind::Header(name.clone()), normalize: Vec::new() });
-    Some(Part { name: format!("header {name}"), called: Vec::new(), from })
+    Some(Part::new(format!("header {name}"), Vec::new(), from))
 }
 
 /// Reads `from` of a key: whether its source is taken from trusted proxies only, which only a header field can be.
