@@ -73,6 +73,7 @@ mod trace;
 mod unheeded;
 mod validate;
 mod values;
+pub mod words;
 mod written;
 
 pub use answer::{HeaderStyle, ProblemTemplate, ResetUnit, Template, TemplateValues};

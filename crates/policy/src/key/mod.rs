@@ -243,6 +243,14 @@ impl Part {
         matches!(&self.from, Origin::One(Source { kind: SourceKind::ClientIp { .. }, .. }))
     }
 
+    /// Returns whether it is an address for some requests.
+    pub(crate) fn may_be_address(&self) -> bool {
+        match &self.from {
+            Origin::FirstOf(parts) => parts.iter().any(Self::is_address),
+            Origin::One(_) | Origin::Global | Origin::Derived(_) => self.is_address(),
+        }
+    }
+
     /// Returns whether it is the route, and nothing else, whatever the request.
     pub(crate) fn is_route(&self) -> bool {
         matches!(&self.from, Origin::One(Source { kind: SourceKind::Route, .. }))
