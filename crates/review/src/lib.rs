@@ -4,10 +4,15 @@
 //! Counts and bounds are exact integers of the algorithms; chances and times to a guess are floating-point numbers, which
 //! are only shown.
 
+mod explain;
 mod figures;
 mod finding;
 mod guess;
 
+pub use explain::{Admits, Explained, ExplainedRule, Gone, Refusal, Share, explain, spoken_rate};
 pub use figures::{spoken_chance, spoken_count, spoken_time, written};
 pub use finding::{Finding, Severity};
 pub use guess::{Allowance, DAY, Guess, GuessError, GuessTimes, YEAR, lowered, stretched};
+
+#[cfg(test)]
+mod test_policy;
