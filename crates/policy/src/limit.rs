@@ -63,6 +63,8 @@ pub struct Terms {
     /// The numbers as the file writes them, to stand beside the words: `capacity 4, refill 1 per 10s`. The quota
     /// holds them reduced. An anchor that is not said is added, since it makes a difference.
     pub numbers: String,
+    /// Where the words stand.
+    pub at: At,
 }
 
 /// Whose terms some are.

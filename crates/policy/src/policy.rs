@@ -10,6 +10,7 @@ use crate::client::TrustedProxies;
 use crate::examined::{Budget, Code, Topology};
 use crate::key::{KeyPart, Part};
 use crate::limit::Limit;
+use crate::problem::{Place, Problem};
 use crate::request::{Ambiguous, Facts};
 use crate::rule::Rule;
 use crate::secret::Identities;
@@ -56,9 +57,20 @@ pub struct Policy {
     pub identities: Option<Identities>,
     /// What becomes of an encoded slash (`%2F`), an encoded backslash or a backslash in a path.
     pub encoded_slash: EncodedSlash,
+    /// The sentences of limits that cannot be read, each with its place: nobody has held them against the numbers.
+    pub unread: Vec<Problem>,
+    /// The sentences that are nominally right and may be taken for more, each with the figure.
+    pub misleading: Vec<Problem>,
+    /// The names of the files it was read from, by the number in a place.
+    pub(crate) file_names: Vec<String>,
 }
 
 impl Policy {
+    /// Returns the name of the file a place is in, as it was given.
+    pub fn file_of(&self, place: Place) -> &str {
+        self.file_names.get(usize::from(place.file)).map_or("", String::as_str)
+    }
+
     /// Returns the names that ready-made keys go by: those of declared keys, and of what limits look at besides, to count
     /// on it, for a cost or for a plan. A `first_of` stands there by its alternatives.
     pub fn sources(&self) -> BTreeSet<&str> {

@@ -155,6 +155,11 @@ impl Report {
         u16::try_from(self.files.len().saturating_sub(1)).unwrap_or(u16::MAX)
     }
 
+    /// Returns the names of the files that were read, by the number in a place.
+    pub(crate) fn file_names(&self) -> &[String] {
+        &self.files
+    }
+
     /// Returns the name of the file a place is in.
     pub(crate) fn name_of(&self, place: Place) -> &str {
         self.files.get(usize::from(place.file)).map_or("", String::as_str)

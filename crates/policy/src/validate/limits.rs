@@ -118,7 +118,7 @@ fn terms_of(
 }
 
 /// Returns whose terms some are, for messages.
-fn shown(whose: Whose<'_>) -> String {
+pub(super) fn shown(whose: Whose<'_>) -> String {
     match whose {
         Whose::Everybody => "the limit".to_owned(),
         Whose::Plan(name) => format!("the plan {name}"),

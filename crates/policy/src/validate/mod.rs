@@ -28,6 +28,7 @@ mod terms;
 mod trusted;
 mod values;
 mod variables;
+mod words;
 
 pub(crate) use algorithms::read as algorithm;
 
@@ -86,6 +87,8 @@ pub(crate) fn policy(mut root: Node, reading: Reading<'_>, report: &mut Report) 
     let headers = answers::headers(top.get("headers"), report);
     let problem = answers::problem(top.get("problem"), report);
     top.finish(&LATER, report);
+    let limits = rules.iter().chain(&fallback).flat_map(|rule| &rule.limits);
+    let words::Remarks { unread, misleading } = words::check(limits, report);
     Some(Policy {
         gateway: faces.gateway,
         api: faces.api,
@@ -106,6 +109,9 @@ pub(crate) fn policy(mut root: Node, reading: Reading<'_>, report: &mut Report) 
         problem,
         identities,
         encoded_slash: encoded_slash.unwrap_or(EncodedSlash::Refuse),
+        unread,
+        misleading,
+        file_names: report.file_names().to_vec(),
     })
 }
 

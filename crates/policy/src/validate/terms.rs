@@ -3,15 +3,17 @@
 use super::algorithms::{self, ALGORITHMS};
 use crate::file::{Fields, Report};
 use crate::limit::Terms;
+use crate::problem::At;
 
 /// Reads the words and the algorithm of `what`, a limit, a plan or an override.
 pub(super) fn read(fields: &mut Fields<'_>, what: &str, report: &mut Report) -> Option<Terms> {
-    let says =
-        fields.need("says", "\"Ten a minute, per client.\"").and_then(|node| node.text("says", report));
+    let says = fields.need("says", "\"Ten a minute, per client.\"");
+    let at = At(says.map_or(fields.place(), |node| node.place));
+    let says = says.and_then(|node| node.text("says", report));
     let remark = note(fields, report);
     let quota = algorithms::read(fields, what, report);
     let (quota, numbers) = quota?;
-    Some(Terms { says: says?.to_owned(), note: remark, quota, numbers })
+    Some(Terms { says: says?.to_owned(), note: remark, quota, numbers, at })
 }
 
 /// Reads the note.

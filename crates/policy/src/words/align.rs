@@ -62,7 +62,13 @@ fn lead(input: &mut Input<'_, '_>) -> ModalResult<()> {
     let counter = alt((counter, (word("the"), time).void()));
     let begins = repeat::<_, _, Vec<_>, _, _>(1..3, one_of(BEGINS)).void();
     let again = opt(one_of(&["again", "anew", "afresh", "over"]));
-    (opt(counter), begins, again).void().parse_next(input)
+    let mut begins = (begins, again).void();
+    let whole = *input;
+    if (counter, begins.by_ref()).parse_next(input).is_ok() {
+        return Ok(());
+    }
+    *input = whole;
+    begins.parse_next(input)
 }
 
 /// Where it begins: "from the first request", "on the full minute".

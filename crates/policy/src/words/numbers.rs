@@ -248,7 +248,7 @@ fn spoken_rate(rate: Rate) -> String {
 
 fn hold_rate(judge: &mut Judge<'_>, rate: Rate, what: &str) {
     let claims = judge.claims;
-    let fact = format!("{what} {}", spoken_rate(rate));
+    let fact = format!("{}{what}", spoken_rate(rate));
     let stated = rates(claims, false).any(|(_, claimed)| is_rate(claimed, rate));
     for (claim, claimed) in rates(claims, false).filter(|(_, claimed)| !is_rate(*claimed, rate)) {
         wrong_rate(judge, (claim, claimed), stated, &fact);
@@ -281,7 +281,7 @@ fn hold_bucket(judge: &mut Judge<'_>, quota: &TokenBucket) {
             _ => {}
         }
     }
-    hold_rate(judge, quota.refill(), "after the burst");
+    hold_rate(judge, quota.refill(), " after the burst");
     if !claims.iter().any(|claim| matches!(claim.says, Says::Burst(_))) {
         judge.miss(format!("it does not say that it is {at_once}"));
     }
@@ -304,7 +304,7 @@ fn hold_queue(judge: &mut Judge<'_>, quota: &LeakyBucket) {
             _ => {}
         }
     }
-    hold_rate(judge, quota.rate(), "it starts");
+    hold_rate(judge, quota.rate(), "");
     if !claims.iter().any(|claim| matches!(claim.says, Says::Queue(_))) {
         judge.miss(format!("it does not say that {may_wait}"));
     }

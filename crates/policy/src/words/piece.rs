@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use tidegate_algorithms::Span;
-use winnow::combinator::{alt, opt, peek, preceded, repeat};
+use winnow::combinator::{alt, not, opt, peek, preceded, repeat};
 use winnow::prelude::*;
 use winnow::token::any;
 
@@ -275,7 +275,7 @@ fn stuck(token: &Token<'_>) -> Stuck {
 
 /// "And day", behind a key that "per" leads in: "per account and day".
 fn and_per(input: &mut Input<'_, '_>) -> ModalResult<What> {
-    preceded(word("and"), time).verify(|time| time.bare).map(What::Per).parse_next(input)
+    preceded((word("and"), not(word("the"))), time).verify(|time| time.bare).map(What::Per).parse_next(input)
 }
 
 /// Phrases that stand for themselves.
@@ -388,7 +388,7 @@ fn lock(input: &mut Input<'_, '_>) -> ModalResult<What> {
 /// "Never more", "no … more than".
 fn negation(input: &mut Input<'_, '_>) -> ModalResult<What> {
     let closed = any_of(&["never more", "not more", "no more", "and no more"]);
-    let than = peek(winnow::combinator::not(word("than")));
+    let than = not(word("than"));
     alt((
         any_of(&["no more than", "not more than"]).value(What::Nothing),
         (closed, than).value(What::NeverMore),

@@ -11,3 +11,4 @@ mod properties;
 mod refused;
 mod terms;
 mod trust;
+mod words;

@@ -35,7 +35,8 @@ impl Gone {
         let instances = policy.instances;
         let share = (rule.on_store_failure == OnStoreFailure::Local).then(|| {
             let quota = terms.quota.share_of(instances);
-            let own = Terms { says: String::new(), note: None, quota, numbers: written(&quota) };
+            let own =
+                Terms { says: String::new(), note: None, quota, numbers: written(&quota), at: terms.at };
             Share {
                 instances,
                 quota,
