@@ -1,12 +1,16 @@
 //! The arguments as written. What the help teaches stands here and nowhere else: the manual pages and the shells'
 //! completions are made from it.
 
+mod bound;
+
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use tidegate::Timestamp;
+
+pub(crate) use bound::BoundArgs;
 
 use crate::cmd::why::{instant, key};
 use crate::input::Source;
@@ -18,6 +22,8 @@ Examples:
   tidegate check policy.yaml                     find everything that is wrong with a policy
   tidegate test policy.test.yaml                 hold a policy against requests and what is expected of them
   tidegate why policy.yaml POST /otp/verify      see which rules apply to a request, and why
+  tidegate bound 'sliding_log: {limit: 5, window: 30s}'
+                                                 see what a limit admits, and how long a blind guess takes
   tidegate serve policy.yaml                     enforce it
   tidegate serve policy.yaml --log json          the same, with logs for machines
   tidegate doctor policy.yaml                    see whether this machine and the store are fit for it
@@ -49,6 +55,7 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     Serve(ServeArgs),
     Check(CheckArgs),
+    Bound(BoundArgs),
     Test(TestArgs),
     Why(Box<WhyArgs>),
     Demo(DemoArgs),

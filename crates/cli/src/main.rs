@@ -24,6 +24,7 @@ use crate::args::{Args, Command};
 fn main() -> ExitCode {
     let done = match Args::parse().command {
         Command::Serve(args) => cmd::serve::run(&args),
+        Command::Bound(args) => cmd::bound::run(&args),
         Command::Check(args) => cmd::check::run(&args),
         Command::Test(args) => cmd::test::run(&args),
         Command::Why(args) => cmd::why::run(&args),

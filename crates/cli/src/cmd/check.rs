@@ -18,6 +18,12 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     let mut worst = Exit::Fine;
     for source in &args.policies {
         let exit = match source.load() {
+            Ok(Loaded { policy, .. }) if !policy.unread.is_empty() => {
+                for problem in &policy.unread {
+                    out.line(&format!("{}:{}: {problem}", policy.file_of(problem.place), problem.place));
+                }
+                Exit::Problems
+            }
             Ok(Loaded { policy, .. }) => {
                 if !args.quiet {
                     let name = (args.policies.len() > 1).then(|| source.name());

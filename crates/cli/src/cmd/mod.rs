@@ -1,5 +1,6 @@
 //! The commands, one a file.
 
+pub(crate) mod bound;
 pub(crate) mod check;
 pub(crate) mod demo;
 pub(crate) mod diff;

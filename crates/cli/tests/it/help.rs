@@ -9,6 +9,7 @@ fn help_names_each_command_with_an_example_the_exit_codes_and_the_docs() {
     for needle in [
         "\n  serve ",
         "\n  check ",
+        "\n  bound ",
         "\n  test ",
         "\n  why ",
         "\n  demo ",
@@ -16,6 +17,7 @@ fn help_names_each_command_with_an_example_the_exit_codes_and_the_docs() {
         "\n  store ",
         "tidegate serve policy.yaml",
         "tidegate check policy.yaml",
+        "tidegate bound 'sliding_log",
         "tidegate test policy.test.yaml",
         "tidegate why policy.yaml",
         "tidegate demo",
@@ -30,7 +32,7 @@ fn help_names_each_command_with_an_example_the_exit_codes_and_the_docs() {
 
 #[test]
 fn each_command_explains_itself() {
-    for command in ["serve", "check", "test", "why", "demo", "doctor", "store"] {
+    for command in ["serve", "check", "bound", "test", "why", "demo", "doctor", "store"] {
         let output = run([command, "--help"]);
         assert!(text(&output.stdout).contains(&format!("Example:\n  tidegate {command} ")), "{output:?}");
     }
@@ -43,6 +45,7 @@ fn no_command_and_a_wrong_one_are_usage_errors() {
         &["sevre"],
         &["serve"],
         &["check"],
+        &["bound"],
         &["test"],
         &["why", "clean.yaml"],
         &["demo", "--listen", "127.0.0.1"],
@@ -68,7 +71,7 @@ fn completions_and_manual_pages_know_every_command() {
         let output = run(["completions", shell]);
         let script = text(&output.stdout);
         assert!(
-            ["serve", "check", "test", "why", "demo", "doctor", "store"]
+            ["serve", "check", "bound", "test", "why", "demo", "doctor", "store"]
                 .iter()
                 .all(|command| script.contains(command)),
             "{shell}"
