@@ -200,6 +200,20 @@ pub fn warn_of_shadow(policy: &Policy) {
     }
 }
 
+/// The most sentences that a warning each is written of.
+const MOST_UNREAD: usize = 20;
+
+/// Warns of the sentences that nobody has held against their numbers, since they cannot be read. They keep no policy
+/// from being in force: words must not cause an outage.
+pub fn warn_of_words(policy: &Policy) {
+    for problem in policy.unread.iter().take(MOST_UNREAD) {
+        tracing::warn!("{}:{}: {problem}", policy.file_of(problem.place), problem.place);
+    }
+    if let Some(more @ 1..) = policy.unread.len().checked_sub(MOST_UNREAD) {
+        tracing::warn!(more, "more sentences cannot be read; `tidegate check` tells all");
+    }
+}
+
 /// What became of reloads, and which policy is in force.
 #[derive(Debug)]
 pub struct Status {

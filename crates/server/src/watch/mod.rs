@@ -16,7 +16,7 @@ use tidegate::files::{LoadError, Loaded, Source};
 use tidegate_policy::Policy;
 use tokio::task::JoinHandle;
 
-use crate::reload::{Changes, ReloadError, Reloader, Shared, warn_of_shadow};
+use crate::reload::{Changes, ReloadError, Reloader, Shared, warn_of_shadow, warn_of_words};
 use look::Look;
 
 /// How long to wait between two looks. A change is taken by the second look after it, within two seconds.
@@ -189,6 +189,7 @@ impl Reloader {
         tracing::info!(version, "the policy was reloaded: {changes}");
         if let Some(policy) = self.shared.in_force.limiter.policy() {
             warn_of_shadow(&policy);
+            warn_of_words(&policy);
         }
     }
 }
