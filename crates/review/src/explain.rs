@@ -4,12 +4,14 @@
 
 mod admits;
 mod gone;
+mod json;
 mod refusal;
 
 use tidegate_policy::{Code, Cost, Count, Limit, Matcher, Mode, Policy, Rule, Terms, Whose, words};
 
 pub use admits::{Admits, spoken_rate};
 pub use gone::{Gone, Share};
+pub(crate) use json::sees;
 pub use refusal::Refusal;
 
 use crate::guess::Guess;
@@ -97,6 +99,11 @@ impl Explained<'_> {
         };
         let unit = self.limit.unit.as_ref().map(|unit| format!(", in {unit}")).unwrap_or_default();
         format!("{which}{cost}{unit}")
+    }
+
+    /// Returns whether a request takes one unit, whatever it is.
+    pub fn takes_one(&self) -> bool {
+        self.limit.cost == Cost::Units(1)
     }
 
     /// Returns whether refusals of the limit are carried out.

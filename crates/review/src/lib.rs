@@ -8,11 +8,15 @@ mod explain;
 mod figures;
 mod finding;
 mod guess;
+mod lint;
+mod threat;
 
 pub use explain::{Admits, Explained, ExplainedRule, Gone, Refusal, Share, explain, spoken_rate};
 pub use figures::{spoken_chance, spoken_count, spoken_time, written};
 pub use finding::{Finding, Severity};
 pub use guess::{Allowance, DAY, Guess, GuessError, GuessTimes, YEAR, lowered, stretched};
+pub use lint::{Lint, lints, review};
+pub use threat::{CompareError, Difference, Row, RuleRows, ThreatModel, compare};
 
 #[cfg(test)]
 mod test_policy;
