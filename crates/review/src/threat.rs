@@ -17,8 +17,10 @@ use tidegate_policy::{Accepted, Chooser, Cost, Policy, Rule, StoreChoice};
 
 pub use compare::{CompareError, Difference, compare};
 
+use crate::Finding;
 use crate::explain::{Admits, Explained, ExplainedRule, explain};
 use crate::guess::{Allowance, DAY, Guess, GuessTimes};
+use crate::lint::review;
 
 /// The threat model of a policy.
 #[derive(Debug, Clone)]
@@ -31,6 +33,8 @@ pub struct ThreatModel<'p> {
     pub copies: u32,
     /// The rules that limit, in the order of the file, the fallback last.
     pub rules: Vec<RuleRows<'p>>,
+    /// What the review finds that is about no single rule.
+    pub findings: Vec<Finding>,
 }
 
 /// A rule with its rows.
@@ -43,6 +47,8 @@ pub struct RuleRows<'p> {
     pub guess: Option<GuessTimes>,
     /// One row a limit and its terms.
     pub rows: Vec<Row<'p>>,
+    /// What the review finds about the rule and its limits, with what is kept knowingly.
+    pub findings: Vec<Finding>,
 }
 
 /// A limit, examined.
@@ -73,7 +79,15 @@ impl<'p> ThreatModel<'p> {
         let copies = copies.saturating_mul(policy.topology.regions).max(1);
         let rules = explain(policy).into_iter().filter(|rule| !rule.limits.is_empty());
         let file = file.rsplit(['/', '\\']).next().unwrap_or(file).to_owned();
-        Self { file, policy, copies, rules: rules.map(|rule| RuleRows::of(rule, copies)).collect() }
+        // Without a date: a committed copy says the same whenever it is checked.
+        let (mut about_rules, findings): (Vec<Finding>, Vec<Finding>) =
+            review(policy, None).into_iter().partition(|finding| finding.about.is_some());
+        let rules = rules.map(|rule| {
+            let is_of = |finding: &mut Finding| is_about(finding, &rule.rule.name);
+            let findings = about_rules.extract_if(.., is_of).collect();
+            RuleRows::of(rule, copies, findings)
+        });
+        Self { file, policy, copies, rules: rules.collect(), findings }
     }
 
     /// Writes it as Markdown.
@@ -93,7 +107,7 @@ impl<'p> ThreatModel<'p> {
 }
 
 impl<'p> RuleRows<'p> {
-    fn of(explained: ExplainedRule<'p>, copies: u32) -> Self {
+    fn of(explained: ExplainedRule<'p>, copies: u32, findings: Vec<Finding>) -> Self {
         // So many counts apart take so many tries at once: to first order, as if so many more codes were right.
         let guess = explained.code.and_then(|code| {
             Guess::new(code.alphabet, code.digits, code.valid_at_once().saturating_mul(copies)).ok()
@@ -103,7 +117,7 @@ impl<'p> RuleRows<'p> {
         let holding: Vec<Quota> = loosest(&rows).map(|row| tries(&row.explained)).collect();
         let together = guess.filter(|_| !holding.is_empty());
         let guess = together.map(|guess| GuessTimes::of(&guess, Allowance::of(&holding)));
-        Self { explained, guess, rows }
+        Self { explained, guess, rows, findings }
     }
 
     /// Returns the rule.
@@ -115,6 +129,17 @@ impl<'p> RuleRows<'p> {
     pub fn accepted(&self) -> &'p [Accepted] {
         &self.rule().accept
     }
+
+    /// Returns the findings that are not.
+    pub fn open(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| finding.accepted.is_none())
+    }
+}
+
+/// Returns whether a finding is about a rule or one of its limits.
+fn is_about(finding: &Finding, rule: &str) -> bool {
+    let rest = finding.about.as_deref().and_then(|about| about.strip_prefix(rule));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Returns one row a limit that holds a victim: under the terms that let most through in a day, since a victim may have

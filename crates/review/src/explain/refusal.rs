@@ -30,7 +30,7 @@ impl Refusal {
             fields.push("Retry-After");
         }
         if sees == ClientSees::All {
-            fields.extend(policy.headers.iter().flat_map(style).copied());
+            fields.extend(policy.headers.iter().flat_map(|of| style(*of)).copied());
         }
         let says = says(policy, sees, &fields, waits, &terms.quota);
         Self { sees, status: Some(429), fields, says }
@@ -64,7 +64,7 @@ fn says(policy: &Policy, sees: ClientSees, fields: &[&str], waits: bool, quota: 
     format!("429{with}; {body}{wait}{held}")
 }
 
-fn style(style: &HeaderStyle) -> &'static [&'static str] {
+fn style(style: HeaderStyle) -> &'static [&'static str] {
     match style {
         HeaderStyle::Ietf => &["RateLimit-Policy", "RateLimit"],
         HeaderStyle::Draft03 => &["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"],

@@ -1,6 +1,8 @@
 //! What a threat model states, as labels and values: the figures and choices that a committed copy is held to, and the
 //! prose beside them.
 
+use std::collections::BTreeSet;
+
 use tidegate_policy::{Mode, StoreChoice};
 
 use super::{Row, RuleRows, ThreatModel};
@@ -28,7 +30,7 @@ pub(super) const LOCKED_OUT: &str = "Locked out for a day by";
 pub(super) const OVERVIEW: [&str; 7] = [KEY, CHOSEN_BY, AT_ONCE, IN_WINDOW, IN_DAY, GUESS_MEAN, LOCKED_OUT];
 
 /// All labels there are, but those of spans, which begin with [`SPANS`].
-pub(super) const LABELS: [&str; 29] = [
+pub(super) const LABELS: [&str; 30] = [
     KEY,
     CHOSEN_BY,
     AT_ONCE,
@@ -53,6 +55,7 @@ pub(super) const LABELS: [&str; 29] = [
     "Without the store",
     "Without the store, in its window",
     "A client sees",
+    "Open findings",
     "Accepted findings",
     "Store",
     "Instances",
@@ -85,6 +88,7 @@ pub(super) fn of_policy(model: &ThreatModel<'_>) -> Vec<Fact> {
     if let Some(budget) = policy.budget {
         facts.push(Fact::new("Budget", format!("{} a year", spoken_chance(budget.guess_per_year))));
     }
+    facts.push(Fact::new("Open findings", ids(model.findings.iter().map(|finding| finding.id))));
     facts
 }
 
@@ -104,12 +108,16 @@ pub(super) fn of_rule(rule: &RuleRows<'_>) -> Vec<Fact> {
     let without = rule.explained.limits.first().map_or("", |limit| limit.gone.word());
     facts.push(Fact::new("Without the store", without));
     facts.push(Fact::new("A client sees", sees(of.client_sees)));
-    let accepted: Vec<&str> = rule.accepted().iter().map(|one| one.id.as_str()).collect();
-    facts.push(Fact::new(
-        "Accepted findings",
-        if accepted.is_empty() { "none".to_owned() } else { accepted.join(", ") },
-    ));
+    let accepted = rule.accepted().iter().map(|one| one.id.as_str());
+    facts.push(Fact::new("Open findings", ids(rule.open().map(|finding| finding.id))));
+    facts.push(Fact::new("Accepted findings", ids(accepted)));
     facts
+}
+
+/// Writes the names of findings, each once.
+fn ids<'a>(ids: impl Iterator<Item = &'a str>) -> String {
+    let ids: BTreeSet<&str> = ids.collect();
+    if ids.is_empty() { "none".to_owned() } else { ids.into_iter().collect::<Vec<_>>().join(", ") }
 }
 
 /// Returns what is so for a limit under its terms.

@@ -1,7 +1,7 @@
 //! A threat model as one page of HTML that needs nothing else, in light and dark.
 
 use super::facts::{self, Fact, OVERVIEW};
-use super::markdown::{notes, opening, value, words};
+use super::markdown::{notes, open, opening, put, value, words};
 use super::{Row, RuleRows, ThreatModel};
 
 /// Colours are taken from the reader's choice of light or dark; contrast is at least 7 to 1 in both.
@@ -20,6 +20,9 @@ pub(super) fn write(model: &ThreatModel<'_>) -> String {
         element(&mut out, "p", &line);
     }
     table(&mut out, "Policy", &facts::of_policy(model));
+    for finding in &model.findings {
+        element(&mut out, "p", &open(finding));
+    }
     out.push_str("<h2>At a glance</h2>\n");
     overview(&mut out, model);
     for rule in &model.rules {
@@ -32,16 +35,16 @@ pub(super) fn write(model: &ThreatModel<'_>) -> String {
 fn overview(out: &mut String, model: &ThreatModel<'_>) {
     out.push_str("<div class=\"wide\"><table>\n<thead><tr>");
     for label in std::iter::once("Limit").chain(OVERVIEW) {
-        out.push_str(&format!("<th scope=\"col\">{}</th>", escape(label)));
+        put(out, format_args!("<th scope=\"col\">{}</th>", escape(label)));
     }
     out.push_str("</tr></thead>\n<tbody>\n");
     for rule in &model.rules {
         for limit in &rule.rows {
             let facts = facts::of_row(limit, rule.explained.code.is_some());
             let name = limit.explained.name();
-            out.push_str(&format!("<tr><th scope=\"row\"><a href=\"#{0}\">{0}</a></th>", escape(&name)));
+            put(out, format_args!("<tr><th scope=\"row\"><a href=\"#{0}\">{0}</a></th>", escape(&name)));
             for label in OVERVIEW {
-                out.push_str(&format!("<td>{}</td>", escape(value(&facts, label))));
+                put(out, format_args!("<td>{}</td>", escape(value(&facts, label))));
             }
             out.push_str("</tr>\n");
         }
@@ -64,7 +67,7 @@ fn of_rule(out: &mut String, rule: &RuleRows<'_>) {
 
 fn of_row(out: &mut String, limit: &Row<'_>, guesses: bool) {
     let name = limit.explained.name();
-    out.push_str(&format!("<article id=\"{0}\">\n<h3>{0}</h3>\n<blockquote>\n", escape(&name)));
+    put(out, format_args!("<article id=\"{0}\">\n<h3>{0}</h3>\n<blockquote>\n", escape(&name)));
     for line in words(limit) {
         element(out, "p", &line);
     }
@@ -74,19 +77,22 @@ fn of_row(out: &mut String, limit: &Row<'_>, guesses: bool) {
 }
 
 fn table(out: &mut String, title: &str, facts: &[Fact]) {
-    out.push_str(&format!(
-        "<table>\n<thead><tr><th scope=\"col\">{}</th><th scope=\"col\">Value</th></tr></thead>\n<tbody>\n",
-        escape(title)
-    ));
+    put(
+        out,
+        format_args!(
+            "<table>\n<thead><tr><th scope=\"col\">{}</th><th scope=\"col\">Value</th></tr></thead>\n<tbody>\n",
+            escape(title)
+        ),
+    );
     for fact in facts {
         let (label, value) = (escape(&fact.label), escape(&fact.value));
-        out.push_str(&format!("<tr><th scope=\"row\">{label}</th><td>{value}</td></tr>\n"));
+        put(out, format_args!("<tr><th scope=\"row\">{label}</th><td>{value}</td></tr>\n"));
     }
     out.push_str("</tbody>\n</table>\n");
 }
 
 fn element(out: &mut String, tag: &str, text: &str) {
-    out.push_str(&format!("<{tag}>{}</{tag}>\n", escape(text)));
+    put(out, format_args!("<{tag}>{}</{tag}>\n", escape(text)));
 }
 
 /// Escapes a text to stand between tags or within the quotes of an attribute.

@@ -5,6 +5,7 @@ use tidegate_policy::{Mode, StoreChoice};
 
 use super::read::Stated;
 use super::{Row, RuleRows, ThreatModel};
+use crate::Finding;
 use crate::guess::GuessTimes;
 
 /// Members that are prose, wherever they stand, and the version of the form.
@@ -26,6 +27,7 @@ pub(super) fn write(model: &ThreatModel<'_>) -> Value {
         "counted_apart": model.copies,
         "mode": if policy.mode == Mode::Shadow { "shadow" } else { "enforce" },
         "budget": policy.budget.map(|budget| json!({ "guess_per_year": budget.guess_per_year })),
+        "open": open(model.findings.iter()),
         "rules": model.rules.iter().map(rule).collect::<Vec<_>>(),
     })
 }
@@ -37,11 +39,21 @@ fn rule(rule: &RuleRows<'_>) -> Value {
     }
     let accepted = rule.accepted().iter().map(|one| json!({ "name": one.id, "because": one.because }));
     object.insert("accepted".to_owned(), accepted.collect());
+    object.insert("open".to_owned(), open(rule.open()));
     object.insert(
         "limits".to_owned(),
         rule.rows.iter().map(|one| row(one, rule.explained.code.is_some())).collect(),
     );
     Value::Object(object)
+}
+
+/// Writes findings that are not accepted; one id may be told of several limits.
+fn open<'a>(findings: impl Iterator<Item = &'a Finding>) -> Value {
+    let mut ids: Vec<&Finding> = findings.collect();
+    ids.sort_by_key(|finding| finding.id);
+    let write =
+        |finding: &Finding| json!({ "name": finding.id, "about": finding.about, "says": finding.message });
+    ids.into_iter().map(write).collect()
 }
 
 fn row(row: &Row<'_>, guesses: bool) -> Value {
@@ -100,18 +112,18 @@ fn one(stated: &mut Vec<Stated>, about: &str, path: &str, value: &Value) {
     let named = list.iter().filter_map(|item| Some((item.get("name")?.as_str()?, item.as_object()?)));
     let named: Vec<_> = named.collect();
     if !list.is_empty() && named.len() == list.len() {
-        let is_finding = path == "accepted";
-        named.iter().for_each(|(name, members)| {
+        let is_finding = matches!(path, "accepted" | "open");
+        for (name, members) in named {
             if is_finding {
                 stated.push(Stated {
                     about: about.to_owned(),
                     label: format!("{path}.{name}"),
-                    value: "kept".to_owned(),
+                    value: "there".to_owned(),
                 });
             } else {
                 collect(stated, name, "", members);
             }
-        });
+        }
         return;
     }
     let values: Vec<String> = list.iter().map(scalar).collect();

@@ -1,7 +1,10 @@
 //! A threat model as Markdown, to be kept beside the policy and read in a pull request.
 
+use std::fmt::{self, Write as _};
+
 use super::facts::{self, Fact, OVERVIEW};
 use super::{Row, RuleRows, ThreatModel};
+use crate::Finding;
 
 /// Writes it: what is so for the whole policy, all rows at a glance, then each rule with its rows.
 pub(super) fn write(model: &ThreatModel<'_>) -> String {
@@ -11,6 +14,9 @@ pub(super) fn write(model: &ThreatModel<'_>) -> String {
         out.push_str("\n\n");
     }
     table(&mut out, "Policy", &facts::of_policy(model));
+    for finding in &model.findings {
+        put(&mut out, format_args!("\n{}\n", escape(&open(finding))));
+    }
     out.push_str("\n## At a glance\n\n");
     overview(&mut out, model);
     for rule in &model.rules {
@@ -62,7 +68,7 @@ fn of_rule(out: &mut String, rule: &RuleRows<'_>) {
     heading(out, 2, &rule.rule().name);
     table(out, "Rule", &facts::of_rule(rule));
     for line in notes(rule) {
-        out.push_str(&format!("\n{}\n", escape(&line)));
+        put(out, format_args!("\n{}\n", escape(&line)));
     }
     for limit in &rule.rows {
         of_row(out, limit, rule.explained.code.is_some());
@@ -80,10 +86,16 @@ pub(super) fn notes(rule: &RuleRows<'_>) -> Vec<String> {
     notes
 }
 
+/// Writes a finding that is not accepted.
+pub(super) fn open(finding: &Finding) -> String {
+    let about = finding.about.as_ref().map(|about| format!(" ({about})")).unwrap_or_default();
+    format!("Open, {}{about}: {}. What to do: {}.", finding.id, finding.message, finding.remedy)
+}
+
 fn of_row(out: &mut String, limit: &Row<'_>, guesses: bool) {
     heading(out, 3, &limit.explained.name());
     for line in words(limit) {
-        out.push_str(&format!("> {}\n>\n", escape(&line)));
+        put(out, format_args!("> {}\n>\n", escape(&line)));
     }
     out.push('\n');
     table(out, "Figure", &facts::of_row(limit, guesses));
@@ -106,7 +118,7 @@ pub(super) fn words(limit: &Row<'_>) -> Vec<String> {
 }
 
 fn heading(out: &mut String, level: usize, text: &str) {
-    out.push_str(&format!("\n{} {}\n\n", "#".repeat(level), escape(text)));
+    put(out, format_args!("\n{} {}\n\n", "#".repeat(level), escape(text)));
 }
 
 fn table(out: &mut String, title: &str, facts: &[Fact]) {
@@ -133,6 +145,12 @@ fn row<'a>(out: &mut String, cells: impl IntoIterator<Item = &'a str>) {
     out.push_str("|\n");
 }
 
+/// Adds a text that is put together on the spot.
+pub(super) fn put(out: &mut String, text: fmt::Arguments<'_>) {
+    // Writing to a string cannot fail.
+    let _ = out.write_fmt(text);
+}
+
 /// Escapes a text to stand in a line, a heading or a table's cell, as nothing but itself.
 ///
 /// Underscores within words and other marks that mean nothing where they stand are left as they are, for those who read
@@ -150,13 +168,13 @@ pub(super) fn escape(text: &str) -> String {
             '\n' | '\r' | '\t' => out.push(' '),
             char if char.is_control() => {}
             '_' if before.is_alphanumeric() && chars.peek().is_some_and(|next| next.is_alphanumeric()) => {
-                out.push('_')
+                out.push('_');
             }
             '|' | '\\' | '`' | '*' | '_' | '[' | ']' | '~' | '!' | '#' | '$' => out.extend(['\\', char]),
             // What would begin a list or a rule, or a link that is made of plain text.
             '-' | '+' | '=' if before == ' ' && out.is_empty() => out.extend(['\\', char]),
             '.' | ')' if !out.is_empty() && out.bytes().all(|byte| byte.is_ascii_digit()) => {
-                out.extend(['\\', char])
+                out.extend(['\\', char]);
             }
             ':' if chars.peek() == Some(&'/') => out.push_str("&#58;"),
             '@' => out.push_str("&#64;"),
