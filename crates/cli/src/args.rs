@@ -2,6 +2,7 @@
 //! completions are made from it.
 
 mod bound;
+mod examined;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use clap_complete::Shell;
 use tidegate::Timestamp;
 
 pub(crate) use bound::BoundArgs;
+pub(crate) use examined::{ExplainArgs, ThreatFormat, ThreatModelArgs};
 
 use crate::cmd::why::{instant, key};
 use crate::input::Source;
@@ -22,6 +24,8 @@ Examples:
   tidegate check policy.yaml                     find everything that is wrong with a policy
   tidegate test policy.test.yaml                 hold a policy against requests and what is expected of them
   tidegate why policy.yaml POST /otp/verify      see which rules apply to a request, and why
+  tidegate explain policy.yaml                   see what each limit comes to
+  tidegate threat-model policy.yaml              write down what an attacker makes of each limit
   tidegate bound 'sliding_log: {limit: 5, window: 30s}'
                                                  see what a limit admits, and how long a blind guess takes
   tidegate serve policy.yaml                     enforce it
@@ -32,7 +36,7 @@ Examples:
 
 Exit codes:
   0  all is well; after SIGTERM or SIGINT: every request under way was answered
-  1  check, doctor: problems were found; test: a test failed; diff: a change was denied
+  1  check, doctor: problems were found; threat-model --check: a copy differs; test: a test failed; diff: a change was denied
      store: it does not answer (ping), or nothing is counted on the key (inspect, reset)
      serve, demo: a port is taken, say, or requests were cut off
   2  a policy or test file cannot be used, or serve cannot run by it; wrong arguments
@@ -55,11 +59,14 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     Serve(ServeArgs),
     Check(CheckArgs),
+    Explain(ExplainArgs),
+    ThreatModel(ThreatModelArgs),
     Bound(BoundArgs),
     Test(TestArgs),
     Why(Box<WhyArgs>),
     Demo(DemoArgs),
     Diff(DiffArgs),
+    Words(WordsArgs),
     Doctor(DoctorArgs),
     Store(StoreArgs),
     /// Write the JSON Schema of policy files to standard output, for editors.
@@ -214,6 +221,30 @@ pub(crate) enum OutputStyle {
     Human,
     /// One JSON value.
     Json,
+}
+
+/// Show the sentences that a policy's numbers call for where `says` is missing, or write them into the file.
+///
+/// Everything else of the file stays as it is, comments and order included. A sentence that contradicts its numbers is
+/// left alone, and told of, unless --numbers-win names its limit.
+///
+/// Exits with 0 when every limit has its sentence, 1 when some would be written (or the file has other problems), 2 when
+/// the file cannot be used.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  tidegate words policy.yaml
+  tidegate words policy.yaml --write
+  tidegate words policy.yaml --write --numbers-win verify/per-account")]
+pub(crate) struct WordsArgs {
+    /// The policy file; `-` reads standard input, and --write then writes to standard output.
+    #[arg(value_name = "POLICY", value_hint = ValueHint::FilePath)]
+    pub(crate) policy: Source,
+    /// Write the sentences into the file.
+    #[arg(long)]
+    pub(crate) write: bool,
+    /// Write the sentences of this limit anew, as its numbers say; may be given again.
+    #[arg(long, value_name = "RULE/LIMIT")]
+    pub(crate) numbers_win: Vec<String>,
 }
 
 /// Tell what changes from one policy to another: per limit, whether it becomes looser or tighter, and what becomes of

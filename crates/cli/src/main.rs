@@ -24,12 +24,15 @@ use crate::args::{Args, Command};
 fn main() -> ExitCode {
     let done = match Args::parse().command {
         Command::Serve(args) => cmd::serve::run(&args),
+        Command::Explain(args) => cmd::explain::run(&args),
+        Command::ThreatModel(args) => cmd::threat_model::run(&args),
         Command::Bound(args) => cmd::bound::run(&args),
         Command::Check(args) => cmd::check::run(&args),
         Command::Test(args) => cmd::test::run(&args),
         Command::Why(args) => cmd::why::run(&args),
         Command::Demo(args) => cmd::demo::run(&args),
         Command::Diff(args) => cmd::diff::run(&args),
+        Command::Words(args) => cmd::words::run(&args),
         Command::Doctor(args) => cmd::doctor::run(&args),
         Command::Store(args) => cmd::store::run(&args.command),
         Command::Schema => cmd::generate::schema(),

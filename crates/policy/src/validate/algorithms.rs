@@ -6,7 +6,7 @@ use tidegate_algorithms::{Anchor, Calendar, Quota, QuotaError, Rate, Span};
 
 use crate::file::{Fields, Node, Report};
 
-pub(super) const ALGORITHMS: [&str; 6] =
+pub(crate) const ALGORITHMS: [&str; 6] =
     ["fixed_window", "sliding_log", "sliding_counter", "token_bucket", "leaky_bucket", "lockout"];
 
 const CALENDAR: &str = "calendar";

@@ -32,6 +32,7 @@ mod words;
 
 pub(crate) use algorithms::read as algorithm;
 
+pub(crate) use algorithms::ALGORITHMS;
 use tidegate_algorithms::Span;
 
 pub(crate) use overlap::lies_within;

@@ -1,0 +1,119 @@
+use super::*;
+use crate::Nowhere;
+
+const HEAD: &str = "tidegate: 1\ngateway: { listen: 127.0.0.1:8080, upstream: http://127.0.0.1:3000 }\n";
+
+fn written(rules: &str, wins: &[&str]) -> Result<Rewritten, RewriteError> {
+    let wins: Vec<String> = wins.iter().map(|name| (*name).to_owned()).collect();
+    rewrite(Reading::of(&Nowhere), "policy.yaml", &format!("{HEAD}{rules}"), &wins)
+}
+
+fn rules(rewritten: &Rewritten) -> &str {
+    rewritten.text.strip_prefix(HEAD).unwrap()
+}
+
+/// An edit that moved a comment or a member would make people do it by hand.
+#[test]
+fn a_sentence_is_written_above_the_numbers_and_nothing_else_moves() {
+    let before = "\
+rules:
+  - name: verify  # a comment
+    match: { path: /verify }
+    limits:
+      - name: per-account
+        key: { json: /account }   # another
+
+        token_bucket: { capacity: 4, refill: 1 per 10s }
+      - { name: all, key: global, sliding_log: { limit: 10, window: 1m } }
+";
+    let rewritten = written(before, &[]).unwrap();
+    let [first, second] = rewritten.written.as_slice() else { panic!("{rewritten:?}") };
+    assert_eq!((first.limit.as_str(), second.limit.as_str()), ("verify/per-account", "verify/all"));
+    let after = before
+        .replace("        token_bucket", &format!("        says: \"{}\"\n        token_bucket", first.says))
+        .replace("sliding_log", &format!("says: \"{}\", sliding_log", second.says));
+    assert_eq!(rules(&rewritten), after);
+    // There is nothing left to write.
+    let again = rewrite(Reading::of(&Nowhere), "policy.yaml", &rewritten.text, &[]).unwrap();
+    assert_eq!((again.text, again.written), (rewritten.text, Vec::new()));
+}
+
+/// Each plan and each override has its own sentence.
+#[test]
+fn plans_and_overrides_get_their_own() {
+    let rewritten = written(
+        "\
+keys: { org: { json: /org }, tier: { json: /tier } }
+rules:
+  - name: api
+    match: { path: /api }
+    limits:
+      - name: per-org
+        key: org
+        plan: { by: tier, default: free, values: { one: free, two: premium } }
+        plans:
+          free: { sliding_counter: { limit: 10, window: 1m } }
+          premium:
+            # Paid for.
+            token_bucket: { capacity: 100, refill: 10 per 1s }
+        overrides:
+          - value: acme
+            because: contract
+            fixed_window: { limit: 1000, window: 1h }
+",
+        &[],
+    );
+    let rewritten = rewritten.unwrap_or_else(|error| panic!("{error}"));
+    let names: Vec<&str> = rewritten.written.iter().map(|one| one.limit.as_str()).collect();
+    assert_eq!(names.len(), 3, "{names:?}");
+    assert_eq!(names[..2], ["api/per-org, free", "api/per-org, premium"]);
+    let policy = crate::parse("policy.yaml", &rewritten.text).unwrap();
+    assert!(policy.unread.is_empty(), "{:?}", policy.unread);
+}
+
+/// Whoever says that the numbers are meant gets a sentence that agrees, whatever the old one looked like.
+#[test]
+fn a_contradicting_sentence_gives_way_where_it_is_said() {
+    let sentences = [
+        "Five a minute for everyone together.",
+        "'Five a minute for everyone together.'",
+        "\"Five a minute for \\\n          everyone together.\"",
+        ">-\n          Five a minute\n          for everyone together.\n",
+    ];
+    for says in sentences {
+        let rules = format!(
+            "rules:\n  - name: r\n    match: {{ path: /a }}\n    limits:\n      - name: l\n        says: {says}\n        key: global\n        sliding_log: {{ limit: 10, window: 1m }}\n"
+        );
+        let error = written(&rules, &[]).unwrap_err().to_string();
+        assert!(error.contains("says \"Five a minute"), "{error}");
+        let rewritten = written(&rules, &["r/l"]).unwrap_or_else(|error| panic!("{says}: {error}"));
+        let [one] = rewritten.written.as_slice() else { panic!("{rewritten:?}") };
+        assert_eq!(one.before.as_deref(), Some("Five a minute for everyone together."), "{says}");
+        let policy = crate::parse("policy.yaml", &rewritten.text).unwrap();
+        assert_eq!(policy.rules[0].limits[0].terms.says, one.says);
+    }
+    let error = written("rules: []\n", &["r/l"]).unwrap_err();
+    assert!(matches!(&error, RewriteError::UnknownLimit(name) if name == "r/l"), "{error}");
+}
+
+/// A file with other mistakes is told of at the places that its author sees.
+#[test]
+fn other_problems_stand_where_the_file_has_them() {
+    let error = written(
+        "\
+rules:
+  - name: r
+    match: { path: /a }
+    limits:
+      - name: l
+        key: global
+        sliding_log: { limit: 10, window: 1m }
+      - name: l
+        key: nobody
+        sliding_log: { limit: 10, window: 1m }
+",
+        &[],
+    );
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("policy.yaml:11:14: "), "{error}");
+}
