@@ -28,6 +28,7 @@ Examples:
   tidegate threat-model policy.yaml              write down what an attacker makes of each limit
   tidegate bound 'sliding_log: {limit: 5, window: 30s}'
                                                  see what a limit admits, and how long a blind guess takes
+  tidegate words policy.yaml --write             write the sentences that are missing
   tidegate serve policy.yaml                     enforce it
   tidegate serve policy.yaml --log json          the same, with logs for machines
   tidegate doctor policy.yaml                    see whether this machine and the store are fit for it
@@ -36,7 +37,8 @@ Examples:
 
 Exit codes:
   0  all is well; after SIGTERM or SIGINT: every request under way was answered
-  1  check, doctor: problems were found; threat-model --check: a copy differs; test: a test failed; diff: a change was denied
+  1  check, doctor: problems were found; test: a test failed; diff: a change was denied
+     threat-model --check: the copy differs
      store: it does not answer (ping), or nothing is counted on the key (inspect, reset)
      serve, demo: a port is taken, say, or requests were cut off
   2  a policy or test file cannot be used, or serve cannot run by it; wrong arguments
@@ -231,9 +233,7 @@ pub(crate) enum OutputStyle {
 /// Exits with 0 when every limit has its sentence, 1 when some would be written (or the file has other problems), 2 when
 /// the file cannot be used.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  tidegate words policy.yaml
-  tidegate words policy.yaml --write
+#[command(after_help = "Example:
   tidegate words policy.yaml --write --numbers-win verify/per-account")]
 pub(crate) struct WordsArgs {
     /// The policy file; `-` reads standard input, and --write then writes to standard output.

@@ -172,10 +172,12 @@ pub(super) fn escape(text: &str) -> String {
             }
             '|' | '\\' | '`' | '*' | '_' | '[' | ']' | '~' | '!' | '#' | '$' => out.extend(['\\', char]),
             // What would begin a list or a rule, or a link that is made of plain text.
-            '-' | '+' | '=' if before == ' ' && out.is_empty() => out.extend(['\\', char]),
-            '.' | ')' if !out.is_empty() && out.bytes().all(|byte| byte.is_ascii_digit()) => {
+            '-' | '+' | '='
+                if out.is_empty() && chars.peek().is_some_and(|next| *next == ' ' || *next == char) =>
+            {
                 out.extend(['\\', char]);
             }
+            '.' | ')' if is_number(&out) && chars.peek() == Some(&' ') => out.extend(['\\', char]),
             ':' if chars.peek() == Some(&'/') => out.push_str("&#58;"),
             '@' => out.push_str("&#64;"),
             char => out.push(char),
@@ -183,4 +185,8 @@ pub(super) fn escape(text: &str) -> String {
         before = char;
     }
     out
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }

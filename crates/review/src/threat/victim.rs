@@ -81,7 +81,7 @@ pub(super) fn who_locks_out(key: &Key) -> &'static str {
         "only whoever has what the victim was given"
     } else if decides(Chooser::Network) {
         "whoever shares the victim's address"
-    } else if decides(Chooser::Caller) {
+    } else if decides(Chooser::Caller) || !holds(key) {
         "whoever knows what the victim sends"
     } else if decides(Chooser::Stranger) {
         "any stranger who names the victim"
