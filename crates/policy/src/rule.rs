@@ -27,6 +27,8 @@ pub struct Rule {
     pub on_missing_key: OnMissingKey,
     /// What happens when the store does not answer.
     pub on_store_failure: OnStoreFailure,
+    /// Why that, if the file says so.
+    pub store_failure_because: Option<String>,
     /// What a client is told.
     pub client_sees: ClientSees,
     /// Whether refusals of this rule are carried out.

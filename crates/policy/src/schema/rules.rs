@@ -93,6 +93,7 @@ fn body() -> Vec<Member> {
             "What happens without the store.",
             one_of_words(&["deny", "allow", "local"]),
         ),
+        member("store_failure_because", "Why that, for the threat model.", text("")),
         member("client_sees", "What a client is told.", sees()),
         member("mode", "Whether refusals of this rule are carried out.", mode()),
         member("price", "What a request costs its operator, for the review.", price()),

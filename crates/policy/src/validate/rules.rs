@@ -227,6 +227,7 @@ fn body(
         guesses: None,
         on_missing_key: OnMissingKey::Skip,
         on_store_failure: OnStoreFailure::Allow,
+        store_failure_because: None,
         client_sees: ClientSees::All,
         mode,
         price: None,
@@ -241,6 +242,9 @@ fn body(
         rule.guesses = fields.get("guesses").and_then(|node| guesses(node, context, report));
         rule.on_missing_key = missing_key(fields, head.class, report);
         rule.on_store_failure = store_failure(fields, head, report);
+        let because = fields.get("store_failure_because");
+        rule.store_failure_because =
+            because.and_then(|node| node.text("store_failure_because", report)).map(str::to_owned);
         rule.client_sees = client_sees(fields, head.class, report);
         rule.price = fields.get("price").and_then(|node| examined::price(node, report));
         rule.accept = fields.get("accept").map(|node| examined::accept(node, report)).unwrap_or_default();
