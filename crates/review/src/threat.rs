@@ -20,6 +20,7 @@ pub use compare::{CompareError, Difference, compare};
 use crate::Finding;
 use crate::explain::{Admits, Explained, ExplainedRule, explain};
 use crate::guess::{Allowance, DAY, Guess, GuessTimes};
+use crate::lint::reach::holds_for_one;
 use crate::lint::review;
 
 /// The threat model of a policy.
@@ -156,7 +157,7 @@ fn loosest<'r, 'p>(rows: &'r [Row<'p>]) -> impl Iterator<Item = &'r Row<'p>> {
 impl<'p> Row<'p> {
     fn of(explained: Explained<'p>, guess: Option<&Guess>, copies: u32) -> Self {
         let key = &explained.limit.key;
-        let (holds_victim, denied_by) = (victim::holds(key), victim::who_locks_out(key));
+        let (holds_victim, denied_by) = (holds_for_one(key), victim::who_locks_out(key));
         let holding = holds_victim && explained.is_enforced();
         let of_tries = [tries(&explained)];
         let guess = guess.filter(|_| holding).map(|guess| GuessTimes::of(guess, Allowance::of(&of_tries)));

@@ -8,10 +8,11 @@ mod idle;
 mod keys;
 mod messages;
 mod proxies;
-mod reach;
+pub(crate) mod reach;
 mod store;
 mod victims;
 mod view;
+mod words;
 
 use tidegate_algorithms::Timestamp;
 use tidegate_policy::Policy;
@@ -30,10 +31,11 @@ pub struct Lint {
     find: fn(&View<'_>) -> Vec<Draft>,
 }
 
-const THEMES: [&[Lint]; 9] = [
+const THEMES: [&[Lint]; 10] = [
     keys::LINTS,
     codes::LINTS,
     algorithms::LINTS,
+    words::LINTS,
     victims::LINTS,
     messages::LINTS,
     store::LINTS,

@@ -38,7 +38,7 @@ pub(super) fn kind(place: &KeySource<'_>) -> Kind {
 
 /// Returns whether a key counts all that is tried at one account on one key: no part of it can be changed by going
 /// elsewhere or by beginning anew.
-pub(super) fn holds_for_one(key: &Key) -> bool {
+pub(crate) fn holds_for_one(key: &Key) -> bool {
     key.parts().flatten().all(|place| matches!(kind(&place), Kind::Somebody | Kind::Few))
 }
 

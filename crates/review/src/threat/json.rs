@@ -32,12 +32,19 @@ pub(super) fn write(model: &ThreatModel<'_>) -> Value {
     })
 }
 
+fn without_store(rule: &RuleRows<'_>) -> &'static str {
+    rule.explained.limits.first().map_or("", |limit| limit.gone.word())
+}
+
 fn rule(rule: &RuleRows<'_>) -> Value {
     let mut object = rule.explained.head_json();
     if rule.explained.code.is_some() {
         object.insert("guess".to_owned(), guess(rule.guess.as_ref()));
     }
     let accepted = rule.accepted().iter().map(|one| json!({ "name": one.id, "because": one.because }));
+    let because = rule.rule().store_failure_because.as_ref();
+    object
+        .insert("on_store_failure".to_owned(), json!({ "choice": without_store(rule), "because": because }));
     object.insert("accepted".to_owned(), accepted.collect());
     object.insert("open".to_owned(), open(rule.open()));
     object.insert(

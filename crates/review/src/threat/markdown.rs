@@ -80,8 +80,16 @@ pub(super) fn notes(rule: &RuleRows<'_>) -> Vec<String> {
     let gone = rule.explained.limits.first().filter(|limit| limit.gone.share.is_none());
     let mut notes: Vec<String> =
         gone.map(|limit| format!("Without the store: {}.", limit.gone.says())).into_iter().collect();
+    let because = rule.rule().store_failure_because.as_ref();
+    notes.push(because.map_or_else(
+        || "Why that is chosen, the policy does not say: store_failure_because would.".to_owned(),
+        |because| format!("That is chosen because {}.", because.trim_end_matches('.')),
+    ));
+    notes.extend(rule.open().map(open));
     notes.extend(
-        rule.accepted().iter().map(|one| format!("Kept knowingly: {}, because {}.", one.id, one.because)),
+        rule.accepted()
+            .iter()
+            .map(|one| format!("Kept knowingly: {}, because {}.", one.id, one.because.trim_end_matches('.'))),
     );
     notes
 }

@@ -1,77 +1,8 @@
-//! Whether a limit holds an attacker at one victim, and who can lock that victim out.
+//! Who can lock a victim out.
 
-use tidegate_policy::{Chooser, Chosen, Key};
+use tidegate_policy::{Chooser, Key};
 
-/// What a key of the body, the path or the query is called that is new with every attempt, so that whoever wants more
-/// tries takes another.
-const RENEWED: [&str; 16] = [
-    "attempt",
-    "challenge",
-    "code",
-    "csrf",
-    "device",
-    "fingerprint",
-    "flow",
-    "nonce",
-    "otp",
-    "request",
-    "secret",
-    "session",
-    "state",
-    "token",
-    "transaction",
-    "verification",
-];
-/// What a key is called that tells who the victim is.
-const VICTIM: [&str; 18] = [
-    "account",
-    "address",
-    "customer",
-    "destination",
-    "email",
-    "identity",
-    "login",
-    "mail",
-    "member",
-    "msisdn",
-    "number",
-    "owner",
-    "person",
-    "phone",
-    "sub",
-    "subject",
-    "user",
-    "username",
-];
-
-/// Returns whether all tries at one victim are counted on one key, whoever makes them and from wherever.
-///
-/// An address, a header field and a cookie are changed at will, and a challenge is asked for anew: what is counted on
-/// those holds nobody who wants to try more often. What a key is cannot be seen, so that its name in the file decides where
-/// its source leaves it open. A key that may be read from several places holds when each of them does.
-pub(super) fn holds(key: &Key) -> bool {
-    key.chosen().iter().flatten().all(holds_one)
-}
-
-fn holds_one(chosen: &Chosen<'_>) -> bool {
-    match chosen.by {
-        Chooser::Nobody => true,
-        Chooser::Network => false,
-        Chooser::Caller | Chooser::Edge => is_called(chosen, &VICTIM) && !is_called(chosen, &RENEWED),
-        Chooser::Issuer | Chooser::Stranger => is_called(chosen, &VICTIM) || !is_called(chosen, &RENEWED),
-    }
-}
-
-/// Returns whether one of the words of a key's names is one of these.
-fn is_called(chosen: &Chosen<'_>, words: &[&str]) -> bool {
-    let names = std::iter::once(chosen.name).chain(chosen.called.iter().map(String::as_str));
-    names.into_iter().any(|name| {
-        name.split(|char: char| !char.is_ascii_alphabetic()).any(|part| {
-            let part = part.to_ascii_lowercase();
-            words.iter().any(|word| part == *word || part.strip_suffix('s') == Some(word))
-        })
-    })
-}
+use crate::lint::reach::holds_for_one;
 
 /// Returns who can make the requests that keep a victim's key refused, in words.
 pub(super) fn who_locks_out(key: &Key) -> &'static str {
@@ -81,7 +12,7 @@ pub(super) fn who_locks_out(key: &Key) -> &'static str {
         "only whoever has what the victim was given"
     } else if decides(Chooser::Network) {
         "whoever shares the victim's address"
-    } else if decides(Chooser::Caller) || !holds(key) {
+    } else if decides(Chooser::Caller) || !holds_for_one(key) {
         "whoever knows what the victim sends"
     } else if decides(Chooser::Stranger) {
         "any stranger who names the victim"
@@ -92,7 +23,7 @@ pub(super) fn who_locks_out(key: &Key) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::{holds, who_locks_out};
+    use super::{holds_for_one, who_locks_out};
     use crate::test_policy::policy;
 
     /// Guards against a time to a guess that a fresh challenge, or another address, shortens.
@@ -131,7 +62,7 @@ rules:
         );
         let held: Vec<(&str, bool)> = policy
             .limits()
-            .map(|limit| (limit.name.rsplit('/').next().unwrap(), holds(&limit.key)))
+            .map(|limit| (limit.name.rsplit('/').next().unwrap(), holds_for_one(&limit.key)))
             .collect();
         let holding: Vec<&str> = held.iter().filter(|(_, holds)| *holds).map(|(name, _)| *name).collect();
         assert_eq!(holding, ["a", "c", "e", "h", "j", "k", "l"]);
