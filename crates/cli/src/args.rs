@@ -3,6 +3,9 @@
 
 mod bound;
 mod examined;
+mod log;
+mod operate;
+mod words;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -13,6 +16,9 @@ use tidegate::Timestamp;
 
 pub(crate) use bound::BoundArgs;
 pub(crate) use examined::{ExplainArgs, ThreatFormat, ThreatModelArgs};
+pub(crate) use log::{Level, LogArgs, LogStyle};
+pub(crate) use operate::{DoctorArgs, KeyArgs, StoreArgs, StoreCommand};
+pub(crate) use words::WordsArgs;
 
 use crate::cmd::why::{instant, key};
 use crate::input::Source;
@@ -21,7 +27,7 @@ const EXAMPLES: &str = "\
 Examples:
   tidegate demo                                  see limits at work, with nothing to set up
   tidegate demo --print-policy > policy.yaml     begin with the demo's policy
-  tidegate check policy.yaml                     find everything that is wrong with a policy
+  tidegate check policy.yaml                     find everything that is wrong or unwise in a policy
   tidegate test policy.test.yaml                 hold a policy against requests and what is expected of them
   tidegate why policy.yaml POST /otp/verify      see which rules apply to a request, and why
   tidegate explain policy.yaml                   see what each limit comes to
@@ -117,22 +123,41 @@ pub(crate) struct ServeArgs {
     pub(crate) log: LogArgs,
 }
 
-/// Check policy files: say everything that is wrong with them, each with its place and remedy.
+/// Check policy files: say everything that is wrong with them, and what is unwise, each with its place and remedy.
 ///
 /// Problems are written to standard output as `file:line:column: message; remedy`. A policy without any is answered
-/// with a table of its limits: their numbers, and beside them their words.
+/// with a table of its limits, their numbers and beside them their words, and with what the review finds: an id, the
+/// figure, what to do. docs/review has a page for each id. A rule keeps one knowingly by `accept: [{ id, because }]`.
 ///
-/// Exits with 0 when all is well, 1 when a file has problems, 2 when a file cannot be read or is not YAML.
+/// Exits with 0 when all is well, also with warnings; 1 when a file has problems or the review finds an error that no rule
+/// accepts; 2 when a file cannot be read or is not YAML.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:
-  tidegate check --quiet policies/*.yaml && echo fine")]
+  tidegate check --quiet policies/*.yaml && echo fine
+  tidegate check --format sarif policy.yaml > tidegate.sarif")]
 pub(crate) struct CheckArgs {
     /// The policy files; `-` reads standard input.
     #[arg(required = true, value_name = "POLICY", value_hint = ValueHint::FilePath)]
     pub(crate) policies: Vec<Source>,
-    /// Say nothing of a policy without problems.
+    /// Say nothing but what fails the check.
     #[arg(short, long)]
     pub(crate) quiet: bool,
+    /// How findings are written.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: Format,
+}
+
+/// How the findings of a check are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Lines for people.
+    Text,
+    /// One JSON value.
+    Json,
+    /// SARIF 2.1.0, for code hosts and editors.
+    Sarif,
+    /// Workflow commands, which GitHub shows beside the lines.
+    Github,
 }
 
 /// Test policies: make requests at virtual times, and hold what becomes of them against what a test file expects.
@@ -225,28 +250,6 @@ pub(crate) enum OutputStyle {
     Json,
 }
 
-/// Show the sentences that a policy's numbers call for where `says` is missing, or write them into the file.
-///
-/// Everything else of the file stays as it is, comments and order included. A sentence that contradicts its numbers is
-/// left alone, and told of, unless --numbers-win names its limit.
-///
-/// Exits with 0 when every limit has its sentence, 1 when some would be written (or the file has other problems), 2 when
-/// the file cannot be used.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Example:
-  tidegate words policy.yaml --write --numbers-win verify/per-account")]
-pub(crate) struct WordsArgs {
-    /// The policy file; `-` reads standard input, and --write then writes to standard output.
-    #[arg(value_name = "POLICY", value_hint = ValueHint::FilePath)]
-    pub(crate) policy: Source,
-    /// Write the sentences into the file.
-    #[arg(long)]
-    pub(crate) write: bool,
-    /// Write the sentences of this limit anew, as its numbers say; may be given again.
-    #[arg(long, value_name = "RULE/LIMIT")]
-    pub(crate) numbers_win: Vec<String>,
-}
-
 /// Tell what changes from one policy to another: per limit, whether it becomes looser or tighter, and what becomes of
 /// its counts.
 ///
@@ -281,84 +284,6 @@ pub(crate) enum Denied {
     Fresh,
 }
 
-/// Look whether this machine and the store are fit for a policy, and say what to do where they are not.
-///
-/// Looked at is whether it can listen where it has to, whether the files can be read, whether the upstream and webhooks can be
-/// reached, and of a Redis: its version, TLS, whether the user may do all that is needed, whether it forgets counts when its
-/// memory is full, its clock, its replicas, and whether the other instances name keys under the same secret. Nothing that is
-/// counted changes. It takes less than five seconds, also when the store hangs.
-///
-/// Exits with 0, also with warnings; with 1 when something has to be mended; 2 when the policy cannot be read.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Example:
-  tidegate doctor policy.yaml")]
-pub(crate) struct DoctorArgs {
-    /// The policy file; `-` reads standard input.
-    #[arg(value_name = "POLICY", value_hint = ValueHint::FilePath)]
-    pub(crate) policy: Source,
-    /// Write one JSON value instead of lines.
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// Ask a shared store: whether it answers, what it has counted on a key, and to forget that.
-///
-/// What a policy counts in memory is in the process that serves it: ask that, by `GET /v1/why` of the decision API and
-/// `POST /reset` of the admin endpoint.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Example:
-  tidegate store inspect policy.yaml login/lock username=ada
-
-Exits with 0; 1 when the store does not answer a ping, or nothing is counted on the key; 2 when it cannot be asked.")]
-pub(crate) struct StoreArgs {
-    #[command(subcommand)]
-    pub(crate) command: StoreCommand,
-}
-
-/// What a store is asked.
-#[derive(Debug, Subcommand)]
-pub(crate) enum StoreCommand {
-    /// Ask whether it answers.
-    #[command(after_help = "Example:
-  tidegate store ping policy.yaml")]
-    Ping {
-        /// The policy file; `-` reads standard input.
-        #[arg(value_name = "POLICY", value_hint = ValueHint::FilePath)]
-        policy: Source,
-    },
-    /// Show what is counted on a key, and change nothing.
-    #[command(after_help = "Example:
-  tidegate store inspect policy.yaml verify/per-account account=ada")]
-    Inspect {
-        #[command(flatten)]
-        of: KeyArgs,
-        /// Write one JSON value instead of lines.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Forget what is counted on a key, as if it had never been seen; it does not ask whether you are sure.
-    #[command(after_help = "Example:
-  tidegate store reset policy.yaml login/lock username=ada")]
-    Reset {
-        #[command(flatten)]
-        of: KeyArgs,
-    },
-}
-
-/// A key of a limit.
-#[derive(Debug, clap::Args)]
-pub(crate) struct KeyArgs {
-    /// The policy file; `-` reads standard input.
-    #[arg(value_name = "POLICY", value_hint = ValueHint::FilePath)]
-    pub(crate) policy: Source,
-    /// The limit.
-    #[arg(value_name = "RULE/LIMIT")]
-    pub(crate) limit: String,
-    /// What the limit counts on, by its name in the policy; none for a limit that counts everyone together.
-    #[arg(value_name = "NAME=VALUE", value_parser = key)]
-    pub(crate) key: Vec<(String, String)>,
-}
-
 /// Run the gateway before a built-in example service, and print what to try.
 ///
 /// The policy is the one of the examples, and its counts are kept in memory: nothing has to be set up, and nothing is
@@ -382,49 +307,6 @@ pub(crate) struct DemoArgs {
 fn listen(text: &str) -> Result<SocketAddr, &'static str> {
     let port = || text.parse().map(|port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
     text.parse().or_else(|_| port()).map_err(|_| "write an address and a port, such as 127.0.0.1:9080")
-}
-
-/// How logs are written, to standard error.
-#[derive(Debug, clap::Args)]
-pub(crate) struct LogArgs {
-    /// How logs are written, to standard error.
-    #[arg(long, value_name = "STYLE", default_value = "human")]
-    pub(crate) log: LogStyle,
-    /// The least that is logged; goes before the variable `RUST_LOG`.
-    #[arg(long, value_name = "LEVEL")]
-    pub(crate) log_level: Option<Level>,
-}
-
-/// How logs are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LogStyle {
-    /// Lines for people, in colour on a terminal.
-    Human,
-    /// One JSON object a line.
-    Json,
-}
-
-/// The least that is logged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Level {
-    Error,
-    Warn,
-    Info,
-    Debug,
-    Trace,
-}
-
-impl Level {
-    /// Returns the level's name, as filters write it.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Error => "error",
-            Self::Warn => "warn",
-            Self::Info => "info",
-            Self::Debug => "debug",
-            Self::Trace => "trace",
-        }
-    }
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ fn help_names_each_command_with_an_example_the_exit_codes_and_the_docs() {
         "\n  test ",
         "\n  why ",
         "\n  demo ",
+        "\n  words ",
         "\n  doctor ",
         "\n  store ",
         "tidegate serve policy.yaml",
@@ -32,7 +33,7 @@ fn help_names_each_command_with_an_example_the_exit_codes_and_the_docs() {
 
 #[test]
 fn each_command_explains_itself() {
-    for command in ["serve", "check", "bound", "test", "why", "demo", "doctor", "store"] {
+    for command in ["serve", "check", "bound", "test", "why", "demo", "words", "doctor", "store"] {
         let output = run([command, "--help"]);
         assert!(text(&output.stdout).contains(&format!("Example:\n  tidegate {command} ")), "{output:?}");
     }
@@ -71,7 +72,7 @@ fn completions_and_manual_pages_know_every_command() {
         let output = run(["completions", shell]);
         let script = text(&output.stdout);
         assert!(
-            ["serve", "check", "bound", "test", "why", "demo", "doctor", "store"]
+            ["serve", "check", "bound", "test", "why", "demo", "words", "doctor", "store"]
                 .iter()
                 .all(|command| script.contains(command)),
             "{shell}"

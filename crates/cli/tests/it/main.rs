@@ -20,3 +20,4 @@ mod suites;
 mod topologies;
 mod upstream;
 mod why;
+mod words;
