@@ -80,9 +80,7 @@ pub(crate) fn policy(mut root: Node, reading: Reading<'_>, report: &mut Report) 
     let has_secret = top.has("key_secret_file");
     let identities = outside::identities(&mut top, reading, report);
     if let (Some(StoreChoice::Redis(_)), Some(node), false) = (&store, store_node, has_secret) {
-        let message = "keys leave this process for Redis, and there is no secret to name them under";
-        let remedy = "write `key_secret_file: …` with the same file on every instance: `openssl rand -hex 32` makes one";
-        report.add(node.place, message, remedy);
+        lacks_secret(node, report);
     }
     let Limiting { codes, keys, rules, fallback } = limiting(&mut top, mode, reading, report);
     let headers = answers::headers(top.get("headers"), report);
@@ -114,6 +112,14 @@ pub(crate) fn policy(mut root: Node, reading: Reading<'_>, report: &mut Report) 
         misleading,
         file_names: report.file_names().to_vec(),
     })
+}
+
+/// Keys that leave the process have to be named under a secret that all instances share.
+fn lacks_secret(node: &Node, report: &mut Report) {
+    let message = "keys leave this process for Redis, and there is no secret to name them under";
+    let remedy =
+        "write `key_secret_file: …` with the same file on every instance: `openssl rand -hex 32` makes one";
+    report.add(node.place, message, remedy);
 }
 
 /// What is limited, over all files.
