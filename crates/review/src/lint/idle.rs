@@ -125,7 +125,7 @@ fn shadow(view: &View<'_>) -> Vec<Draft> {
         }
         let (left, all) = (subject.rule.limits.len().saturating_sub(shadow.len()), subject.rule.limits.len());
         let message = format!(
-            "{} only counts in shadow mode, and refuses nothing: {left} of {all} limits of {} are in force",
+            "shadow mode, in which nothing is refused: {}; {left} of {all} limits of {} are in force",
             shadow.join(", "),
             subject.rule.name
         );

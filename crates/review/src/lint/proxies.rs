@@ -50,6 +50,11 @@ fn by_address<'p>(view: &View<'p>) -> Option<(Subject<'p>, &'p Limit, bool)> {
         .or_else(|| limits().next().map(|(subject, limit)| (subject, limit, false)))
 }
 
+/// Returns so many proxies, for a sentence.
+fn standing(proxies: u32) -> String {
+    if proxies == 1 { "1 proxy stands".to_owned() } else { format!("{proxies} proxies stand") }
+}
+
 /// Returns a finding at the first limit by address.
 fn at_first(
     view: &View<'_>,
@@ -70,7 +75,8 @@ fn not_trusted(view: &View<'_>) -> Vec<Draft> {
         return Vec::new();
     }
     let message = format!(
-        "{proxies} proxies stand in front and none is trusted: their few addresses are all clients there are"
+        "{} in front and nobody is trusted: every request comes from there, and all clients are one",
+        standing(proxies)
     );
     let severity = |guards| if guards { Severity::Error } else { Severity::Warning };
     at_first(view, severity, message, "list their networks in `trusted_proxies`")
@@ -113,7 +119,7 @@ fn hops(view: &View<'_>) -> Vec<Draft> {
     } else {
         "the address read is that of a proxy, and all behind it are one client"
     };
-    let message = format!("{hops} hops are trusted and {proxies} proxies stand in front: {why}");
+    let message = format!("hops is {hops} and {} in front: {why}", standing(proxies));
     at_first(
         view,
         |_| Severity::Error,

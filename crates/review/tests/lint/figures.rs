@@ -75,26 +75,57 @@ fn nine_a_day_are_within_one_percent_a_year_and_ten_are_not() {
 #[test]
 fn a_limit_never_decides_only_where_the_other_bounds_every_span() {
     let both = |first: &str, second: &str| {
-        let limit = |name: &str, quota: &str| format!("      - {{ name: {name}, says: x, key: account, {quota} }}\n");
+        let limit =
+            |name: &str, quota: &str| format!("      - {{ name: {name}, says: x, key: account, {quota} }}\n");
         verify(&format!("{}{}", limit("a", first), limit("b", second)))
     };
     let moot = |first, second| {
         let found = reviewed("p", &both(first, second));
-        found.into_iter().find(|finding| finding.id == "limit-never-decides").and_then(|finding| finding.about)
+        found
+            .into_iter()
+            .find(|finding| finding.id == "limit-never-decides")
+            .and_then(|finding| finding.about)
     };
     let b = || Some("verify/b".to_owned());
     assert_eq!(moot("sliding_log: { limit: 5, window: 1m }", "fixed_window: { limit: 5, window: 1m }"), b());
-    assert_eq!(moot("fixed_window: { limit: 5, window: 1m }", "fixed_window: { limit: 9, window: 1m }"), None);
+    assert_eq!(
+        moot("fixed_window: { limit: 5, window: 1m }", "fixed_window: { limit: 9, window: 1m }"),
+        None
+    );
     assert_eq!(moot("sliding_log: { limit: 5, window: 1m }", "sliding_log: { limit: 5, window: 1m }"), b());
-    assert_eq!(moot("sliding_log: { limit: 5, window: 1m }", "sliding_log: { limit: 299, window: 1h }"), None);
+    assert_eq!(
+        moot("sliding_log: { limit: 5, window: 1m }", "sliding_log: { limit: 299, window: 1h }"),
+        None
+    );
     assert_eq!(moot("sliding_log: { limit: 5, window: 1m }", "sliding_log: { limit: 300, window: 1h }"), b());
-    assert_eq!(moot("sliding_log: { limit: 5, window: 1m }", "sliding_counter: { limit: 9, window: 1m }"), None);
-    assert_eq!(moot("sliding_log: { limit: 5, window: 1m }", "sliding_counter: { limit: 10, window: 1m }"), b());
-    assert_eq!(moot("sliding_log: { limit: 5, window: 1m }", "token_bucket: { capacity: 5, refill: 5 per 1m }"), b());
-    assert_eq!(moot("sliding_log: { limit: 5, window: 1m }", "token_bucket: { capacity: 4, refill: 5 per 1m }"), None);
-    assert_eq!(moot("sliding_log: { limit: 5, window: 1m }", "token_bucket: { capacity: 5, refill: 4 per 1m }"), None);
-    assert_eq!(moot("sliding_log: { limit: 4, window: 1m }", "lockout: { attempts: 5, within: 1m, lock: 1h }"), b());
-    assert_eq!(moot("sliding_log: { limit: 5, window: 1m }", "lockout: { attempts: 5, within: 1m, lock: 1h }"), None);
+    assert_eq!(
+        moot("sliding_log: { limit: 5, window: 1m }", "sliding_counter: { limit: 9, window: 1m }"),
+        None
+    );
+    assert_eq!(
+        moot("sliding_log: { limit: 5, window: 1m }", "sliding_counter: { limit: 10, window: 1m }"),
+        b()
+    );
+    assert_eq!(
+        moot("sliding_log: { limit: 5, window: 1m }", "token_bucket: { capacity: 5, refill: 5 per 1m }"),
+        b()
+    );
+    assert_eq!(
+        moot("sliding_log: { limit: 5, window: 1m }", "token_bucket: { capacity: 4, refill: 5 per 1m }"),
+        None
+    );
+    assert_eq!(
+        moot("sliding_log: { limit: 5, window: 1m }", "token_bucket: { capacity: 5, refill: 4 per 1m }"),
+        None
+    );
+    assert_eq!(
+        moot("sliding_log: { limit: 4, window: 1m }", "lockout: { attempts: 5, within: 1m, lock: 1h }"),
+        b()
+    );
+    assert_eq!(
+        moot("sliding_log: { limit: 5, window: 1m }", "lockout: { attempts: 5, within: 1m, lock: 1h }"),
+        None
+    );
 }
 
 /// Guards the order and the acceptance: a finding that is kept knowingly is shown with its reason, on its rule alone.
@@ -112,7 +143,11 @@ fn what_a_rule_accepts_is_shown_with_its_reason_in_the_order_of_the_file() {
         )
     };
     let accept = "    accept: [{ id: verify-by-address-only, because: behind the VPN }]\n";
-    let text = format!("tidegate: 1\nhealth: {{ listen: 127.0.0.1:0 }}\nrules:\n{}{}", rule("b", accept), rule("a", ""));
+    let text = format!(
+        "tidegate: 1\nhealth: {{ listen: 127.0.0.1:0 }}\nrules:\n{}{}",
+        rule("b", accept),
+        rule("a", "")
+    );
     let found = reviewed("p", &text);
     let places: Vec<_> = found.iter().map(|finding| finding.place).collect();
     assert!(places.is_sorted(), "{found:#?}");

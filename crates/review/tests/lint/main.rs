@@ -32,7 +32,8 @@ fn root() -> PathBuf {
 
 /// Reads a policy and reviews it.
 fn reviewed(name: &str, text: &str) -> Vec<Finding> {
-    let policy: Policy = Reading::of(&Examples).parse(name, text).unwrap_or_else(|problems| panic!("{problems}\n{text}"));
+    let policy: Policy =
+        Reading::of(&Examples).parse(name, text).unwrap_or_else(|problems| panic!("{problems}\n{text}"));
     review(&policy, Timestamp::from_micros(TODAY))
 }
 
