@@ -18,7 +18,16 @@ use hold::Tally;
 use world::World;
 
 /// The examples that are run here.
-const EXAMPLES: [&str; 6] = ["internal", "login-pci", "otp-payments", "public-api", "quillon", "shared"];
+const EXAMPLES: [&str; 8] = [
+    "internal",
+    "login-pci",
+    "otp-payments",
+    "public-api",
+    "quillon",
+    "seed-otp",
+    "seed-redis",
+    "shared",
+];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples")
@@ -171,6 +180,16 @@ async fn otp_payments() {
 #[tokio::test]
 async fn public_api() {
     assert_eq!(run("public-api").await.left_out(), [""; 0]);
+}
+
+#[tokio::test]
+async fn seed_otp() {
+    assert_eq!(run("seed-otp").await.left_out(), [""; 0]);
+}
+
+#[tokio::test]
+async fn seed_redis() {
+    assert_eq!(run("seed-redis").await.left_out(), [""; 0]);
 }
 
 #[tokio::test]
