@@ -137,3 +137,6 @@ fn claims(says: &str, meaning: &Meaning<'_>) -> Result<Vec<claim::Claim>, (Range
     let pieces = context.pieces(&tokens);
     pieces.and_then(|pieces| claim::claims(&pieces)).map_err(|stuck| (stuck.place, stuck.why))
 }
+
+#[cfg(test)]
+mod tests;

@@ -85,16 +85,18 @@ impl Names {
     pub(super) fn of(key: &Key) -> Self {
         let mut list = Vec::new();
         for (index, part) in key.parts.iter().enumerate() {
-            let names = names(part);
-            list.extend(names.iter().filter_map(|name| Some((in_words(name)?, Named::Part(index)))));
+            // A part's own name is nobody else's, whatever others are called.
+            let own = |at: usize| u8::from(at > 0);
+            let names = names(part).into_iter().enumerate();
+            list.extend(names.filter_map(|(at, name)| Some((in_words(name)?, Named::Part(index), own(at)))));
         }
         if !key.parts.iter().any(Part::may_be_address) {
-            let foreign =
-                ONLY_ADDRESS.iter().filter_map(|name| Some((in_words(name)?, Named::ForeignAddress)));
-            list.extend(foreign);
+            let foreign = ONLY_ADDRESS.iter();
+            list.extend(foreign.filter_map(|name| Some((in_words(name)?, Named::ForeignAddress, 2))));
         }
-        // The longest name first, and of two alike the limit's own.
-        list.sort_by_key(|(words, named)| (std::cmp::Reverse(words.len()), *named == Named::ForeignAddress));
+        // The longest name first.
+        list.sort_by_key(|(words, _, rank)| (std::cmp::Reverse(words.len()), *rank));
+        let list = list.into_iter().map(|(words, named, _)| (words, named)).collect();
         Self { list }
     }
 
@@ -111,7 +113,7 @@ impl Names {
 
     /// Returns whether a word is the last of a name: "the key" is short for "the API key".
     pub(super) fn is_head(&self, word: &str) -> bool {
-        let word = Word::Text(stem(word));
+        let word = Word::Text(stem(word).into_owned());
         self.list.iter().any(|(words, _)| words.last() == Some(&word))
     }
 }
@@ -147,7 +149,7 @@ fn in_words(name: &str) -> Option<Vec<Word>> {
     let name = lexer::lower(&spoken(name));
     let tokens = lexer::tokens(&name).ok()?;
     let word = |kind| match kind {
-        Kind::Word(word) => Word::Text(stem(word)),
+        Kind::Word(word) => Word::Text(stem(word).into_owned()),
         Kind::Number(number) => Word::Number(number),
         Kind::Sign(sign) => Word::Sign(sign),
     };
@@ -194,6 +196,16 @@ pub(super) fn per_key(key: &Key) -> String {
         None if part.is_route() => "endpoint".to_owned(),
         None => spoken(own_name(part)),
     };
+    // Two parts that are called the same go by their own names.
+    let name = |part: &Part| {
+        let said = name(part);
+        let is_same = |other: &&Part| other.name != part.name && own_names(other).contains(&said);
+        if key.parts.iter().any(|other| is_same(&other)) { spoken(own_name(part)) } else { said }
+    };
     let names: Vec<String> = key.parts.iter().map(name).collect();
     format!("per {}", names.join(" and "))
+}
+
+fn own_names(part: &Part) -> Vec<String> {
+    names(part).into_iter().map(spoken).collect()
 }

@@ -1,5 +1,7 @@
 //! What all parsers over tokens are made of.
 
+use std::borrow::Cow;
+
 use winnow::error::{ContextError, ErrMode};
 use winnow::prelude::*;
 use winnow::token::any;
@@ -67,16 +69,27 @@ fn word_of(expected: &str, input: &mut Input<'_, '_>) -> ModalResult<()> {
 }
 
 /// Returns a word in the form in which words are compared: singular, in American spelling.
-pub(super) fn stem(word: &str) -> String {
-    let word = word.replace("isation", "ization").replace("our", "or").replace("centre", "center");
-    let singular = if word.len() > 4 && word.ends_with("ies") {
-        word.strip_suffix("ies").map(|stem| format!("{stem}y"))
+pub(super) fn stem(word: &str) -> Cow<'_, str> {
+    const SPELT: [(&str, &str); 3] = [("isation", "ization"), ("our", "or"), ("centre", "center")];
+    let mut word = Cow::Borrowed(word);
+    for (british, american) in SPELT {
+        if word.contains(british) {
+            word = Cow::Owned(word.replace(british, american));
+        }
+    }
+    let cut = if word.len() > 4 && word.ends_with("ies") {
+        return Cow::Owned(format!("{}y", word.strip_suffix("ies").unwrap_or(&word)));
     } else if ["sses", "shes", "ches", "xes", "zes"].iter().any(|end| word.ends_with(end)) {
-        word.strip_suffix("es").map(str::to_owned)
-    } else if word.len() > 2 && !word.ends_with("ss") && !word.ends_with("us") {
-        word.strip_suffix('s').map(str::to_owned)
+        2
     } else {
-        None
+        usize::from(word.len() > 2 && word.ends_with('s') && !word.ends_with("ss") && !word.ends_with("us"))
     };
-    singular.unwrap_or(word)
+    let end = word.len().saturating_sub(cut);
+    match word {
+        Cow::Borrowed(word) => Cow::Borrowed(word.get(..end).unwrap_or(word)),
+        Cow::Owned(mut word) => {
+            word.truncate(end);
+            Cow::Owned(word)
+        }
+    }
 }

@@ -110,9 +110,12 @@ impl Context {
         let mut rest = tokens;
         while let Some(first) = rest.first() {
             let (start, whole) = (first.start, rest);
-            let after_key =
-                pieces.last().is_some_and(|last| matches!(last.what, What::Key(_) | What::Everyone));
-            let read = if after_key { and_per.parse_next(&mut rest) } else { fail() };
+            let is_key = |piece: &Piece| matches!(piece.what, What::Key(_) | What::Everyone);
+            let after_key = pieces.last().is_some_and(is_key);
+            let read = self.plain_name(after_key, &mut rest).or_else(|refused| {
+                rest = whole;
+                if after_key { and_per(&mut rest) } else { Err(refused) }
+            });
             let read = read.or_else(|_| {
                 rest = whole;
                 self.piece(&mut rest)
@@ -146,6 +149,19 @@ impl Context {
             None => fail(),
         };
         alt((keyed, role, timed, named, counted, failed, unit, filler)).parse_next(input)
+    }
+
+    /// Reads a key's name that nobody takes for anything else, whatever its words are: of several words, or where "per"
+    /// or a key and "and" stand before it.
+    fn plain_name(&self, after_key: bool, input: &mut Input<'_, '_>) -> ModalResult<What> {
+        let lead = opt(any_of(&["per", "for each", "for every", "each", "every"])).parse_next(input)?;
+        let and = if after_key && lead.is_none() { opt(word("and")).parse_next(input)? } else { None };
+        let begin = *input;
+        let named = self.names.read(input)?;
+        let taken = begin.len().saturating_sub(input.len());
+        let is_time = begin.first().and_then(Token::word).is_some_and(span::is_unit);
+        let is_led = (lead.is_some() || and.is_some()) && !is_time;
+        if taken > 1 || is_led { Ok(What::Key(named)) } else { fail() }
     }
 
     /// Reads a key's name; the "one" before it is an article: "for one session".
@@ -222,7 +238,8 @@ impl Context {
             return Ok(Some(Counted::Unit));
         }
         // An email address is a key, and an email is what is sent to it.
-        if self.names.read(&mut { *input }).is_ok() {
+        let mut after = *input;
+        if self.names.read(&mut after).is_ok() && input.len().saturating_sub(after.len()) > 1 {
             return fail();
         }
         let begin = *input;
@@ -244,7 +261,7 @@ impl Context {
             if pair.is_some_and(|pair| vocabulary::is_noun(&pair)) {
                 return Some((1, Some(Counted::Requests)));
             }
-            match stem.as_str() {
+            match &*stem {
                 "item" => Some((0, Some(Counted::Items))),
                 "unit" => Some((0, Some(Counted::Units))),
                 stem if vocabulary::is_noun(stem) => Some((0, Some(Counted::Requests))),
