@@ -100,44 +100,51 @@ impl Sender {
         live: &Live,
     ) -> Result<Value, Failure> {
         let evalsha = call.evalsha(self.options.script.sha1());
+        let asking = redis::cmd("ASKING");
         let mut load = redis::cmd("SCRIPT");
         load.arg("LOAD").arg(self.options.script.source());
+        let commands: &[&Cmd] = if together.asking { &[&asking, &evalsha] } else { &[&evalsha] };
+        let mut reply = self.sent(commands, live).await;
+        // Somebody may flush scripts again and again; what is sent together is hardly ever parted by that.
         for _ in 1..MOST_LOADS {
-            let failure = match self.sent(&evalsha, together.asking, live).await {
-                Err(failure) if failure.kind == Kind::NoScript => failure,
-                other => return other,
-            };
+            let Err(failure) = &reply else { break };
             // Nothing ran, and nothing is to run that nobody waits for.
-            if last.is_some_and(|last| last <= tokio::time::Instant::now()) {
-                return Err(failure);
+            if failure.kind != Kind::NoScript || last.is_some_and(|last| last <= tokio::time::Instant::now())
+            {
+                break;
             }
             tracing::debug!(%failure.error, "the server has forgotten the script");
             self.counters.happened(Event::ScriptLoaded, 1);
-            self.sent(&load, false, live)
-                .await
-                .map_err(|failure| Failure { error: failure.error.not_counted(), ..failure })?;
+            reply = self.sent(&[&[&load], commands].concat(), live).await;
         }
-        self.sent(&evalsha, together.asking, live).await
+        reply
     }
 
-    /// Sends a command and waits for its reply, though not on a connection that hangs.
-    async fn sent(&self, cmd: &Cmd, asking: bool, live: &Live) -> Result<Value, Failure> {
+    /// Sends commands and waits for the reply to the last, though not on a connection that hangs. Where the server knows no
+    /// such script, that it could not be loaded before says more.
+    async fn sent(&self, commands: &[&Cmd], live: &Live) -> Result<Value, Failure> {
         self.counters.called(Called::Script);
         let began = Instant::now();
         let mut connection = live.connection.clone();
+        // The library hands a server's error over as a value.
         let reply = async {
-            if !asking {
-                return connection.send_packed_command(cmd).await;
+            if let [alone] = commands {
+                return connection.send_packed_command(alone).await.and_then(Value::extract_error);
             }
-            let mut both = redis::pipe();
-            both.cmd("ASKING").ignore().add_command(cmd.clone());
-            let mut replies = connection.send_packed_commands(&both, 1, 1).await?;
-            Ok(replies.pop().unwrap_or(Value::Nil))
+            let mut all = redis::pipe();
+            for command in commands {
+                all.add_command((*command).clone());
+            }
+            let replies = connection.send_packed_commands(&all, 0, commands.len()).await?;
+            let mut replies = replies.into_iter().map(Value::extract_error);
+            let first = replies.next().unwrap_or(Ok(Value::Nil));
+            match (first, replies.next_back().unwrap_or(Ok(Value::Nil))) {
+                (Err(why), Err(error)) if Failure::of(&error).kind == Kind::NoScript => Err(why),
+                (_, last) => last,
+            }
         };
         let patience = (self.options.timeout * DEADLINES_TO_HANG).max(LEAST_TO_HANG);
         let replied = tokio::time::timeout(patience, reply).await;
-        // The library hands a server's error over as a value.
-        let replied = replied.map(|reply| reply.and_then(Value::extract_error));
         self.counters.durations.record(began.elapsed());
         match replied {
             Ok(Ok(reply)) => Ok(reply),
