@@ -171,7 +171,7 @@ pub(super) fn escape(text: &str) -> String {
         match char {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
+            '>' if out.is_empty() => out.push_str("\\>"),
             // A line's end would end the cell or the heading.
             '\n' | '\r' | '\t' => out.push(' '),
             char if char.is_control() => {}
