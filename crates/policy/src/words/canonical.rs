@@ -61,13 +61,11 @@ pub fn canonical(meaning: &Meaning<'_>) -> String {
 /// Says what is counted, with its number: "5 requests", "9 failed requests", "50,000 cents".
 fn amount(number: u64, meaning: &Meaning<'_>) -> String {
     let count = grouped(number);
-    match noun(meaning) {
-        Some(noun) => format!("{count} {noun}"),
-        None => {
-            let failed = if *meaning.count == Count::Every { "" } else { "failed " };
-            format!("{count} {failed}request{}", if number == 1 { "" } else { "s" })
-        }
+    if let Some(noun) = noun(meaning) {
+        return format!("{count} {noun}");
     }
+    let failed = if *meaning.count == Count::Every { "" } else { "failed " };
+    format!("{count} {failed}request{}", if number == 1 { "" } else { "s" })
 }
 
 /// Returns the noun of what is counted, when it is not requests.
@@ -122,7 +120,7 @@ fn per(span: Span) -> String {
 }
 
 /// Says "minute", "30 seconds", as it stands after "any" or "every".
-fn bare(span: Span) -> String {
+pub(super) fn bare(span: Span) -> String {
     match parts(span) {
         (1, unit) => unit.to_owned(),
         (count, unit) => format!("{} {unit}s", grouped(count)),

@@ -114,10 +114,10 @@ fn alone(what: What) -> Option<Says> {
 
 /// Reads the pieces that make one claim.
 fn together(input: &mut Pieces<'_>) -> ModalResult<Option<Says>> {
-    let hourly = preceded(is(What::Then), per).map(|time| rate((false, Fraction::ONE), time, false));
+    let hourly = preceded(is(What::Then), per).map(|time| Some(rate((false, Fraction::ONE), time, false)));
     let then = is(What::Then).value(None);
     let each = any.verify_map(|piece: Piece| match piece.what {
-        What::WaitEach(time) => Some(rate((false, Fraction::ONE), (time, false), false)),
+        What::WaitEach(time) => Some(Some(rate((false, Fraction::ONE), (time, false), false))),
         _ => None,
     });
     alt((burst, queue, lock, in_no, counted_first, timed_first, each, hourly, then)).parse_next(input)
@@ -161,7 +161,7 @@ fn in_no(input: &mut Pieces<'_>) -> ModalResult<Option<Says>> {
         _ => None,
     });
     let (time, _, count) = (time, is(What::MoreThan), count).parse_next(input)?;
-    Ok(rate((true, count.number), (time, true), false))
+    Ok(Some(rate((true, count.number), (time, true), false)))
 }
 
 /// "Five per minute", "never more than five in any minute".
@@ -169,7 +169,7 @@ fn counted_first(input: &mut Pieces<'_>) -> ModalResult<Option<Says>> {
     let amount = amount.parse_next(input)?;
     let time = per.parse_next(input)?;
     let closed = opt(is(What::NeverMore)).parse_next(input)?;
-    Ok(rate(amount, time, closed.is_some()))
+    Ok(Some(rate(amount, time, closed.is_some())))
 }
 
 /// "Every minute five", "any minute: at most five".
@@ -177,12 +177,12 @@ fn timed_first(input: &mut Pieces<'_>) -> ModalResult<Option<Says>> {
     let time = per.parse_next(input)?;
     let amount = amount.parse_next(input)?;
     let closed = opt(is(What::NeverMore)).parse_next(input)?;
-    Ok(rate(amount, time, closed.is_some()))
+    Ok(Some(rate(amount, time, closed.is_some())))
 }
 
-fn rate((never, count): (bool, Fraction), (time, any): (Time, bool), closed: bool) -> Option<Says> {
+fn rate((never, count): (bool, Fraction), (time, any): (Time, bool), closed: bool) -> Says {
     // "Never more" behind a nominal claim says that it is meant as a bound.
-    Some(Says::Rate(Claimed { count, time, bound: never || any || closed }))
+    Says::Rate(Claimed { count, time, bound: never || any || closed })
 }
 
 /// Reads a number with what denies more of it; says whether that is "never".

@@ -141,7 +141,7 @@ impl Judge<'_> {
         }
         match unit {
             Some(unit) if !said(Counted::Unit) => {
-                self.miss(format!("it does not say that the numbers count {unit}"))
+                self.miss(format!("it does not say that the numbers count {unit}"));
             }
             None if !weighed => self.miss(format!("it does not say that a request counts {cost}")),
             _ => {}

@@ -40,9 +40,8 @@ impl<'s> Token<'s> {
 /// stays one: it is a minute to some and a month or a million to others.
 pub(super) fn lower(says: &str) -> String {
     let bytes = says.as_bytes();
-    let is_letter = |index: Option<usize>| {
-        index.and_then(|index| bytes.get(index)).is_some_and(|byte| byte.is_ascii_alphabetic())
-    };
+    let is_letter =
+        |index: Option<usize>| index.and_then(|index| bytes.get(index)).is_some_and(u8::is_ascii_alphabetic);
     let keep = |index: usize| !is_letter(index.checked_sub(1)) && !is_letter(index.checked_add(1));
     says.char_indices()
         .map(|(index, char)| if char == 'M' && keep(index) { char } else { char.to_ascii_lowercase() })
@@ -61,13 +60,21 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, Unreadable> {
             let number = lexer.number()?;
             tokens.push(Token { kind: Kind::Number(number), start, end: lexer.at });
         } else if char.is_alphabetic() {
-            let word = lexer.take_while(|char| char.is_alphanumeric());
+            let word = lexer.take_while(char::is_alphanumeric);
             tokens.push(Token { kind: Kind::Word(word), start, end: lexer.at });
         } else {
             lexer.skip(char);
             let kind = match char {
                 _ if char.is_whitespace() || matches!(char, '_' | '"' | '\u{201c}' | '\u{201d}') => continue,
                 '-' if !lexer.splits_numbers(start) => continue,
+                '>' if text.get(..start).is_some_and(|before| before.ends_with(['=', '-'])) => continue,
+                '+' if text
+                    .get(..start)
+                    .is_some_and(|before| before.ends_with(|char: char| char.is_ascii_digit())) =>
+                {
+                    let why = "\"+\" behind a number says that it is no limit".to_owned();
+                    return Err(Unreadable { place: start..lexer.at, why });
+                }
                 '\'' | '\u{2019}' => match lexer.apostrophe(start) {
                     Some(word) => Kind::Word(word),
                     None => Kind::Sign('\''),
@@ -121,8 +128,10 @@ impl<'s> Lexer<'s> {
         let trimmed = before.trim_end().chars().next_back();
         let rest = self.rest();
         let next = rest.trim_start().chars().next();
-        let alone = before.ends_with(char::is_whitespace) || before.is_empty();
-        digit(next) && (digit(trimmed) || alone) || alone && rest.starts_with(char::is_whitespace)
+        // "- 5" is a dash and a number, "-5" is no number of anything.
+        let minus = (before.ends_with(char::is_whitespace) || before.is_empty())
+            && !rest.starts_with(char::is_whitespace);
+        digit(next) && (digit(trimmed) || minus)
     }
 
     /// Reads a numeral: digits in groups of three, or with decimals.
@@ -141,11 +150,8 @@ impl<'s> Lexer<'s> {
             digits.push_str(group);
             self.at = self.at.saturating_add(sign.len_utf8()).saturating_add(group.len());
         }
-        let decimals = match self.decimals() {
-            Some(decimals) => decimals,
-            None => {
-                return Fraction::decimal(&digits, "").map_or_else(|| self.unreadable(start, TOO_LARGE), Ok);
-            }
+        let Some(decimals) = self.decimals() else {
+            return Fraction::decimal(&digits, "").map_or_else(|| self.unreadable(start, TOO_LARGE), Ok);
         };
         self.at = self.at.saturating_add(1);
         self.at = self.at.saturating_add(decimals.len());

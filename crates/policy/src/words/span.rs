@@ -6,7 +6,7 @@ use winnow::prelude::*;
 use winnow::token::any;
 
 use super::fraction::Fraction;
-use super::lexer::Token;
+use super::lexer::{Kind, Token};
 use super::number::number;
 use super::phrase::{Input, any_of, fail, one_of, word, words};
 
@@ -76,10 +76,15 @@ const PERIODS: [&str; 7] = ["period", "periods", "window", "windows", "stretch",
 /// A quarter of an hour, three quarters of an hour.
 fn quarters(input: &mut Input<'_, '_>) -> ModalResult<Time> {
     let one = alt((words("a quarter"), words("one quarter"), words("quarter"))).value(Fraction::new(1, 4));
-    let three = alt((words("three quarters"), words("3 quarters"))).value(Fraction::new(3, 4));
+    let three = alt((word("three").void(), any.verify(is_three).void()));
+    let three = (three, word("quarters")).value(Fraction::new(3, 4));
     let of = alt((words("of an"), words("of a"), words("of one")));
     let (part, _, unit) = (alt((three, one)), opt(of), unit).parse_next(input)?;
     part.and_then(|part| scaled(part, unit)).map_or_else(fail, Ok)
+}
+
+fn is_three(token: &Token<'_>) -> bool {
+    token.kind == Kind::Number(Fraction::whole(3))
 }
 
 /// Half a second, a half minute, half an hour.

@@ -7,7 +7,7 @@ use super::{lines, outcome};
 #[test]
 fn sentences_as_people_write_them_are_read_as_they_are_meant() {
     let mut wrong = Vec::new();
-    for file in ["stranger.txt", "stranger_refused.txt"] {
+    for file in ["stranger.txt", "stranger_refused.txt", "ours.txt"] {
         for line in lines(file) {
             let reading = line.read();
             let (found, why) = outcome(&reading);

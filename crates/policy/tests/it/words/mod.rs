@@ -13,7 +13,7 @@ use tidegate_policy::words::{Reading, read};
 use tidegate_policy::{Limit, parse_embedded};
 
 /// The files with sentences that agree.
-const AGREEING: [&str; 1] = ["stranger.txt"];
+const AGREEING: [&str; 2] = ["stranger.txt", "ours.txt"];
 
 /// A sentence and the limit it stands beside, as a line has them.
 #[derive(Debug, Clone)]
@@ -53,7 +53,7 @@ impl Line {
                 _ => format!("header: x-{}", name.replace('_', "-")),
             };
             if !matches!(name, "route" | "global" | "client_ip") {
-                declared.push_str(&format!("  {name}: {{ {source}{called} }}\n"));
+                declared.extend(["  ", name, ": { ", &source, &called, " }\n"]);
             }
             names.push(name.to_owned());
         }
@@ -66,7 +66,7 @@ impl Line {
                 (_, value) => value,
             };
             if (member.as_str(), value) != ("count", "every") {
-                members.push_str(&format!(", {member}: {value}"));
+                members.extend([", ", member, ": ", value]);
             }
         }
         let keys = if declared.is_empty() { String::new() } else { format!("keys:\n{declared}") };

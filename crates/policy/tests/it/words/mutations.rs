@@ -46,8 +46,9 @@ fn changes(line: &Line) -> Vec<Line> {
     let key = |key: String| Line { key, ..line.clone() };
     all.extend(keys(&line.key).into_iter().map(key));
     for (index, (member, value)) in line.members.iter().enumerate() {
-        // A unit is only the name of what requests count.
-        if member != "unit" {
+        // A unit is the name of what requests count, and under its name they may cost what they like.
+        let has_unit = line.members.iter().any(|(member, _)| member == "unit");
+        if member != "unit" && !(member == "cost" && has_unit) {
             let mut without = line.clone();
             without.members.remove(index);
             all.push(without);
@@ -105,7 +106,7 @@ fn keys(key: &str) -> Vec<String> {
     let mut all = vec![];
     for index in 0..parts.len() {
         let mut other = parts.clone();
-        other[index] = "zebra".to_owned();
+        "zebra".clone_into(&mut other[index]);
         all.push(other.join(","));
         other.remove(index);
         all.push(other.join(","));
