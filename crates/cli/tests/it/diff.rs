@@ -29,6 +29,7 @@ fn the_page_shows_what_the_command_says() {
         &[],
         &[
             ("capacity: 4, refill: 1 per 10s", "capacity: 6, refill: 1 per 30s"),
+            ("four times quickly, then once every ten", "six times quickly, then once every 30"),
             ("name: per-challenge", "name: by-challenge"),
         ],
     );
@@ -40,7 +41,8 @@ fn the_page_shows_what_the_command_says() {
 
 #[test]
 fn what_is_denied_fails_and_what_is_not_passes() {
-    let looser = [("limit: 5, window: 24h", "limit: 6, window: 24h")];
+    let looser =
+        [("limit: 5, window: 24h", "limit: 6, window: 24h"), ("more than five in any", "more than six in any")];
     assert_eq!(diff(&["--deny", "looser,fresh"], &looser).status.code(), Some(1));
     assert_eq!(diff(&["--deny", "tighter"], &looser).status.code(), Some(0));
     let renamed = [("name: per-challenge", "name: by-challenge")];
@@ -49,7 +51,10 @@ fn what_is_denied_fails_and_what_is_not_passes() {
         Some(1),
         "what is gone admits everything"
     );
-    let other_key = [("        key: challenge", "        key: [account, challenge]")];
+    let other_key = [
+        ("        key: challenge", "        key: [account, challenge]"),
+        ("minute, per challenge", "minute, per account and challenge"),
+    ];
     let denied = diff(&["--deny", "fresh"], &other_key);
     assert_eq!(denied.status.code(), Some(1));
     assert!(text(&denied.stdout).ends_with("denied: verify/per-challenge starts fresh\n"), "{denied:?}");
