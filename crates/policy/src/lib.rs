@@ -90,7 +90,7 @@ pub use plan::{Choice, Override, Plan, Plans};
 pub use policy::{Admin, Api, EncodedSlash, Gateway, Health, Mode, Policy, TlsFiles};
 pub use problem::{At, Place, Problem, Problems};
 pub use request::{Ambiguous, Facts, Matched, ReadyKeys, Request, Seen};
-pub use rewrite::{RewriteError, Rewritten, Written, rewrite};
+pub use rewrite::{Left, RewriteError, Rewritten, Written, rewrite};
 pub use rule::{Class, ClientSees, OnMissingKey, OnStoreFailure, Refuse, Rule};
 pub use schema::schema;
 pub use secret::Identities;

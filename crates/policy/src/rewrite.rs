@@ -3,20 +3,19 @@
 //! The file is edited as text, so that comments, order and everything else of it stay as they are. Where a sentence goes
 //! is told by the tree; what it says by the policy that the edited text gives.
 
+mod edits;
+mod places;
+
 use std::collections::BTreeMap;
 use std::fmt;
-use std::ops::Range;
 
-use saphyr_parser::{Event, Parser};
-
-use crate::file::{Entry, Node, Report, Value, load};
-use crate::limit::Whose;
-use crate::problem::{Place, Problems};
-use crate::validate::ALGORITHMS;
-use crate::{Policy, Reading, words};
-
-/// What stands where a sentence goes until it is known what it says; nobody who reads it understands it.
-const BLANK: &str = "\"?\"";
+use crate::file::{Report, load};
+use crate::limit::{Limit, Terms, Whose};
+use crate::problem::{Problem, Problems};
+use crate::words::{self, Contradiction, Unclear};
+use crate::{Policy, Reading};
+use edits::{BLANK, Edit, Edits, Fate, apply};
+use places::offset;
 
 /// A policy file with its sentences written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +24,8 @@ pub struct Rewritten {
     pub text: String,
     /// What was written, in the order of the file.
     pub written: Vec<Written>,
+    /// The sentences that stay although they contradict their numbers or cannot be read, in the order of the file.
+    pub left: Vec<Left>,
 }
 
 /// A sentence that was written.
@@ -36,6 +37,15 @@ pub struct Written {
     pub says: String,
     /// What stood there before, if anything did.
     pub before: Option<String>,
+}
+
+/// A sentence that was left alone, and for which `check` refuses the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Left {
+    /// Whose: `rule/limit`.
+    pub limit: String,
+    /// Where it stands in the file, what is wrong with it, and what to write.
+    pub problem: Problem,
 }
 
 /// Why nothing was written.
@@ -78,208 +88,111 @@ pub fn rewrite(
     let Some(root) = load(text, number, &mut report) else {
         return Err(RewriteError::Problems(report.into_problems()));
     };
-    let mut edits = Edits { text, wins: numbers_win, list: Vec::new(), named: Vec::new() };
-    edits.look(&root, None);
-    if let Some(name) = numbers_win.iter().find(|name| !edits.named.contains(name)) {
+    let (edits, named) = Edits::of(text, numbers_win, &root);
+    if let Some(name) = numbers_win.iter().find(|name| !named.contains(name)) {
         return Err(RewriteError::UnknownLimit(name.clone()));
     }
-    let blanked = edits.apply();
+    // With every sentence blank, one that contradicts its numbers does not keep the others from being written.
+    let (blanked, starts) = apply(text, &edits, |_| Some(BLANK));
     let policy = reading.parse(file_name, &blanked).map_err(|problems| {
         // What is told has to stand where the file has it, not where the blanks have moved it.
         RewriteError::Problems(reading.parse(file_name, text).err().unwrap_or(problems))
     })?;
-    let rewritten = fill(&policy, &blanked, &edits.before());
-    let safe = reading.parse(file_name, &rewritten.text).map_err(|problems| problems.to_string());
+    let terms = terms_by_start(&policy, &blanked);
+    let decided = edits.iter().zip(&starts).map(|(edit, start)| decide(edit, terms.get(start)));
+    let unplaced = || RewriteError::Unsafe("it cannot be told where one of them belongs".to_owned());
+    let decided = decided.collect::<Option<Vec<_>>>().ok_or_else(unplaced)?;
+    // What is left alone may contradict; the rest has to be in order.
+    let (harmless, _) = apply(text, &edits, |number| decided.get(number)?.with_blanks());
+    let safe = reading.parse(file_name, &harmless).map_err(|problems| problems.to_string());
     match safe {
-        Err(why) => Err(RewriteError::Unsafe(why)),
+        Err(why) => return Err(RewriteError::Unsafe(why)),
         Ok(after) if after.rules.len() != policy.rules.len() => {
-            Err(RewriteError::Unsafe("its rules would not be the same".to_owned()))
+            return Err(RewriteError::Unsafe("its rules would not be the same".to_owned()));
         }
-        Ok(_) => Ok(rewritten),
+        Ok(_) => {}
+    }
+    let (text, _) = apply(text, &edits, |number| decided.get(number)?.written());
+    let mut rewritten = Rewritten { text, written: Vec::new(), left: Vec::new() };
+    for one in decided {
+        match one {
+            Decided::Write { written, .. } => rewritten.written.push(written),
+            Decided::Leave(left) => rewritten.left.push(left),
+            Decided::Keep => {}
+        }
+    }
+    Ok(rewritten)
+}
+
+/// What becomes of the place of a sentence.
+enum Decided {
+    Write { quoted: String, written: Written },
+    Leave(Left),
+    Keep,
+}
+
+impl Decided {
+    /// Returns the sentence to write.
+    fn written(&self) -> Option<&str> {
+        match self {
+            Self::Write { quoted, .. } => Some(quoted),
+            Self::Leave(_) | Self::Keep => None,
+        }
+    }
+
+    /// Returns the sentence to write, blank where one that is wrong stays.
+    fn with_blanks(&self) -> Option<&str> {
+        if matches!(self, Self::Leave(_)) { Some(BLANK) } else { self.written() }
     }
 }
 
-/// An edit: what is replaced, by what, and the sentence that stood there.
-struct Edit {
-    range: Range<usize>,
-    with: String,
-    before: Option<String>,
+/// The terms of a policy file's own limits, by where in the text their sentences begin.
+fn terms_by_start<'p>(policy: &'p Policy, text: &str) -> BTreeMap<usize, (&'p Limit, Whose<'p>, &'p Terms)> {
+    let all = policy.limits().flat_map(|limit| {
+        let variants = limit.variants().filter(|(_, terms)| terms.at.0.file == 0);
+        variants.map(move |(whose, terms)| (limit, whose, terms))
+    });
+    all.filter_map(|found| Some((offset(text, found.2.at.0)?, found))).collect()
 }
 
-/// Where sentences are missing or rewritten.
-struct Edits<'a> {
-    text: &'a str,
-    wins: &'a [String],
-    list: Vec<Edit>,
-    /// The names among `wins` that were found.
-    named: Vec<&'a String>,
-}
-
-impl Edits<'_> {
-    /// Looks for terms in a part of the file; `limit` is the limit they are of, once that is known.
-    fn look(&mut self, node: &Node, limit: Option<&str>) {
-        match &node.value {
-            Value::Scalar { .. } => {}
-            Value::List(items) => items.iter().for_each(|item| self.look(item, limit)),
-            Value::Map(entries) => {
-                let name = node.member("name").and_then(Node::scalar);
-                for entry in entries {
-                    let within = match (entry.key.as_str(), limit, name) {
-                        ("fallback", None, _) => Some("fallback".to_owned()),
-                        ("limits", None, Some(rule)) => Some(rule.to_owned()),
-                        _ => limit.map(str::to_owned),
-                    };
-                    self.look(&entry.value, within.as_deref());
-                }
-                if let (Some(within), Some(_)) = (limit, node.member("key")) {
-                    self.look_at_limit(node, &format!("{within}/{}", name.unwrap_or_default()));
-                }
-                self.terms(node);
-            }
+/// Decides what becomes of a sentence; `None` when it is not known whose it is, though one has to be written.
+fn decide(edit: &Edit, found: Option<&(&Limit, Whose<'_>, &Terms)>) -> Option<Decided> {
+    let Some((limit, whose, terms)) = found else {
+        return (edit.fate == Fate::Stays).then_some(Decided::Keep);
+    };
+    let meaning = limit.meaning(terms);
+    if edit.fate != Fate::Stays {
+        let name = &limit.name;
+        let says = words::canonical(&meaning);
+        let limit = whose.shown().map_or_else(|| name.clone(), |shown| format!("{name}, {shown}"));
+        let quoted = quoted(&says);
+        return Some(Decided::Write {
+            quoted,
+            written: Written { limit, says, before: edit.before.clone() },
+        });
+    }
+    let wrong = match words::read(edit.before.as_deref().unwrap_or_default(), &meaning) {
+        words::Reading::Agrees { .. } => None,
+        words::Reading::Contradicts(all) => {
+            let first = all.into_iter().next();
+            first.map(|Contradiction { claim, fact, sentence, numbers, .. }| {
+                (
+                    format!("it says \"{claim}\", and {fact}"),
+                    format!("write `says: {sentence}`, or take {numbers}"),
+                )
+            })
         }
-    }
-
-    /// Looks at terms: a mapping with an algorithm, which needs a sentence beside it.
-    fn terms(&mut self, node: &Node) {
-        let Value::Map(entries) = &node.value else { return };
-        let Some(algorithm) = entries.iter().find(|entry| ALGORITHMS.contains(&entry.key.as_str())) else {
-            return;
-        };
-        if node.member("says").is_some() {
-            return;
+        words::Reading::Unclear(Unclear { why, sentence, .. }) => {
+            Some((format!("it cannot be read: {why}"), format!("write `says: {sentence}`")))
         }
-        let Some(at) = offset(self.text, algorithm.place) else { return };
-        let with = if self.is_in_braces(at) {
-            format!("says: {BLANK}, ")
-        } else {
-            let column = usize::try_from(algorithm.place.column).unwrap_or(1).saturating_sub(1);
-            format!("says: {BLANK}\n{}", " ".repeat(column))
-        };
-        self.list.push(Edit { range: at..at, with, before: None });
-    }
-
-    /// Blanks the sentences of a limit whose numbers are to win.
-    fn look_at_limit(&mut self, node: &Node, name: &str) {
-        let Some(named) = self.wins.iter().find(|wanted| *wanted == name) else { return };
-        self.named.push(named);
-        self.blank(node);
-    }
-
-    fn blank(&mut self, node: &Node) {
-        match &node.value {
-            Value::Scalar { .. } => {}
-            Value::List(items) => items.iter().for_each(|item| self.blank(item)),
-            Value::Map(entries) => {
-                for entry in entries {
-                    let range = value_of(self.text, entry);
-                    if let (true, Some(says), Some(range)) =
-                        (entry.key == "says", entry.value.scalar(), range)
-                    {
-                        let before = Some(says.to_owned());
-                        self.list.push(Edit { range, with: BLANK.to_owned(), before });
-                    } else {
-                        self.blank(&entry.value);
-                    }
-                }
-            }
-        }
-    }
-
-    /// Returns whether a member at that place stands in a mapping in braces.
-    fn is_in_braces(&self, at: usize) -> bool {
-        let before = self.text.get(..at).unwrap_or_default();
-        before.trim_end().ends_with(['{', ','])
-    }
-
-    /// Returns the text with all edits made.
-    fn apply(&mut self) -> String {
-        self.list.sort_by_key(|edit| edit.range.start);
-        let (mut out, mut done) = (String::with_capacity(self.text.len()), 0);
-        for edit in &self.list {
-            out.push_str(self.text.get(done..edit.range.start).unwrap_or_default());
-            out.push_str(&edit.with);
-            done = edit.range.end;
-        }
-        out.push_str(self.text.get(done..).unwrap_or_default());
-        out
-    }
-
-    /// Returns the sentences that stood where blanks stand now, in the order of the file.
-    fn before(&self) -> Vec<Option<String>> {
-        self.list.iter().map(|edit| edit.before.clone()).collect()
-    }
-}
-
-/// Writes a sentence over each blank.
-fn fill(policy: &Policy, blanked: &str, before: &[Option<String>]) -> Rewritten {
-    let mut sentences = BTreeMap::new();
-    for limit in policy.limits() {
-        for (whose, terms) in limit.variants() {
-            // Those of other files have their own.
-            let range = scalar_at(blanked, terms.at.0).filter(|_| terms.at.0.file == 0);
-            if let Some(range) = range.filter(|range| blanked.get(range.clone()) == Some(BLANK)) {
-                let says = words::canonical(&limit.meaning(terms));
-                sentences.insert(range.start, (called(&limit.name, whose), says));
-            }
-        }
-    }
-    let (mut text, mut written, mut done) = (String::new(), Vec::new(), 0);
-    for ((start, (limit, says)), before) in sentences.into_iter().zip(before.iter().cloned()) {
-        text.push_str(blanked.get(done..start).unwrap_or_default());
-        text.push_str(&quoted(&says));
-        done = start.saturating_add(BLANK.len());
-        written.push(Written { limit, says, before });
-    }
-    text.push_str(blanked.get(done..).unwrap_or_default());
-    Rewritten { text, written }
-}
-
-fn called(name: &str, whose: Whose<'_>) -> String {
-    whose.shown().map_or_else(|| name.to_owned(), |shown| format!("{name}, {shown}"))
+    };
+    let problem = wrong.map(|(message, remedy)| Problem { place: edit.place, message, remedy });
+    Some(problem.map_or(Decided::Keep, |problem| Decided::Leave(Left { limit: limit.name.clone(), problem })))
 }
 
 /// Writes a sentence as YAML takes it wherever it stands.
 fn quoted(says: &str) -> String {
     format!("\"{}\"", says.replace('\\', "\\\\").replace('"', "\\\""))
-}
-
-/// Returns the byte at which something stands.
-fn offset(text: &str, place: Place) -> Option<usize> {
-    let (line, column) = (usize::try_from(place.line).ok()?, usize::try_from(place.column).ok()?);
-    let mut start = if text.starts_with('\u{feff}') && line == 1 { '\u{feff}'.len_utf8() } else { 0 };
-    for _ in 1..line {
-        start += text.get(start..)?.find('\n')? + 1;
-    }
-    let rest = text.get(start..)?;
-    let ahead = rest.char_indices().nth(column.checked_sub(1)?).map_or(rest.len(), |(at, _)| at);
-    Some(start + ahead)
-}
-
-/// Returns the bytes of a member's scalar, from behind the colon: a block begins with its sign, before its text.
-fn value_of(text: &str, entry: &Entry) -> Option<Range<usize>> {
-    let end = scalar_at(text, entry.value.place)?.end;
-    let key = offset(text, entry.place)?;
-    let behind = key + text.get(key..end)?.find(':')? + 1;
-    let value = text.get(behind..end)?;
-    Some(end - value.trim_start().len()..end)
-}
-
-/// Returns the bytes of the scalar that stands at a place, its quotes included.
-fn scalar_at(text: &str, place: Place) -> Option<Range<usize>> {
-    let begin = offset(text, place)?;
-    let bare = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let shift = text.len().checked_sub(bare.len())?;
-    let mut parser = Parser::new_from_str(bare);
-    while let Some(Ok((event, span))) = parser.next_event() {
-        let starts = (span.start.line(), span.start.col() + 1);
-        let wanted = (usize::try_from(place.line).ok()?, usize::try_from(place.column).ok()?);
-        if matches!(event, Event::Scalar(..)) && starts == wanted {
-            let end = bare.char_indices().nth(span.end.index()).map_or(bare.len(), |(at, _)| at);
-            let scalar = text.get(begin..end.checked_add(shift)?)?;
-            return Some(begin..begin + scalar.trim_end().len());
-        }
-    }
-    None
 }
 
 #[cfg(test)]

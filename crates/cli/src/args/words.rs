@@ -6,11 +6,11 @@ use crate::input::Source;
 
 /// Show the sentences that a policy's numbers call for where `says` is missing, or write them into the file.
 ///
-/// Everything else of the file stays as it is, comments and order included. A sentence that contradicts its numbers is
-/// left alone, and told of, unless --numbers-win names its limit.
+/// Everything else of the file stays as it is, comments and order included. A sentence that contradicts its numbers, or
+/// cannot be read, is left alone, and told of, unless --numbers-win names its limit.
 ///
-/// Exits with 0 when every limit has its sentence, 1 when some would be written (or the file has other problems), 2 when
-/// the file cannot be used.
+/// Exits with 0 when every limit has its sentence, 1 when some would be written or one is left that is wrong (or the file
+/// has other problems), 2 when the file cannot be used.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:
   tidegate words policy.yaml --write --numbers-win verify/per-account")]

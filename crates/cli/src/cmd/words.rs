@@ -5,7 +5,7 @@ use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
 use tidegate::files::Files;
-use tidegate_policy::{Reading, RewriteError, Rewritten, rewrite};
+use tidegate_policy::{Left, Problem, Reading, RewriteError, Rewritten, rewrite};
 
 use crate::args::WordsArgs;
 use crate::exit::{Exit, Failure};
@@ -34,29 +34,31 @@ pub(crate) fn run(args: &WordsArgs) -> Result<Exit, Failure> {
         Err(RewriteError::Problems(problems)) => {
             out.line(&problems.to_string());
             out.finish()?;
-            let advice = "a sentence that contradicts numbers which are meant: --numbers-win RULE/LIMIT writes it anew";
-            to_stderr(advice);
             return Ok(Exit::Problems);
         }
         Err(error) => return Err(Failure::unusable(error)),
     };
     match (&args.policy, args.write) {
-        (Source::Stdin, true) => out.write(rewritten.text.as_bytes()),
+        (Source::Stdin, true) => {
+            out.write(rewritten.text.as_bytes());
+            left(&rewritten, &name).for_each(|line| to_stderr(&line));
+        }
         (Source::File(path), true) => {
             if rewritten.text != text {
                 replace(path, &rewritten.text)
                     .map_err(|error| Failure::failed(format!("{name} cannot be written: {error}")))?;
             }
-            show(&rewritten, "written: ", &mut out);
+            show(&rewritten, ("written: ", &name), &mut out);
         }
-        (_, false) => show(&rewritten, "", &mut out),
+        (_, false) => show(&rewritten, ("", &name), &mut out),
     }
     out.finish()?;
-    Ok(if args.write || rewritten.written.is_empty() { Exit::Fine } else { Exit::Problems })
+    let all_written = args.write || rewritten.written.is_empty();
+    Ok(if all_written && rewritten.left.is_empty() { Exit::Fine } else { Exit::Problems })
 }
 
-fn show(rewritten: &Rewritten, before: &str, out: &mut Output) {
-    if rewritten.written.is_empty() {
+fn show(rewritten: &Rewritten, (before, file): (&str, &str), out: &mut Output) {
+    if rewritten.written.is_empty() && rewritten.left.is_empty() {
         out.line("every limit has its sentence");
     }
     for one in &rewritten.written {
@@ -65,6 +67,17 @@ fn show(rewritten: &Rewritten, before: &str, out: &mut Output) {
             out.line(&format!("  in place of: {old}"));
         }
     }
+    left(rewritten, file).for_each(|line| out.line(&line));
+}
+
+/// Returns what to say of the sentences that were left alone.
+fn left<'a>(rewritten: &'a Rewritten, file: &'a str) -> impl Iterator<Item = String> + 'a {
+    rewritten.left.iter().map(move |Left { limit, problem }| {
+        let Problem { place, message, remedy } = problem;
+        format!(
+            "{file}:{place}: {limit} is left as it is: {message}; {remedy}, or run with --numbers-win {limit}"
+        )
+    })
 }
 
 /// Puts a text in a file's place at once: whoever reads it meanwhile has the old file or the new one, whole.

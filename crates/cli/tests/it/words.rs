@@ -77,7 +77,14 @@ fn a_contradiction_is_refused_until_the_numbers_are_said_to_win() {
     let policy = OnDisk::new("wrong", &wrong);
     let refused = run(["words", &policy.path(), "--write"]);
     assert_eq!(refused.status.code(), Some(1), "{refused:?}");
-    assert!(text(&refused.stderr).contains("--numbers-win RULE/LIMIT"), "{refused:?}");
+    assert!(
+        text(&refused.stdout).contains("policy.yaml:8:15: verify/per-account is left as it is: "),
+        "{refused:?}"
+    );
+    assert!(
+        text(&refused.stdout).ends_with(", or run with --numbers-win verify/per-account\n"),
+        "{refused:?}"
+    );
     assert_eq!(policy.text(), wrong);
     let unknown = run(["words", &policy.path(), "--write", "--numbers-win", "verify/nobody"]);
     assert_eq!(unknown.status.code(), Some(2), "{unknown:?}");
@@ -85,6 +92,26 @@ fn a_contradiction_is_refused_until_the_numbers_are_said_to_win() {
     assert_eq!(written.status.code(), Some(0), "{written:?}");
     assert!(text(&written.stdout).contains("  in place of: Five at once, then one a minute, per account."));
     assert!(!policy.text().contains("Five at once"));
+}
+
+/// "Every limit has its sentence" of a file that `check` refuses for its sentences would end the search in the wrong place.
+#[test]
+fn what_cannot_be_read_is_told_and_the_rest_is_written() {
+    let two = POLICY.to_owned()
+        + "      - { name: all, says: Never mind., key: global, sliding_log: { limit: 9, window: 1h } }\n";
+    let policy = OnDisk::new("unread", &two);
+    let written = run(["words", &policy.path(), "--write"]);
+    assert_eq!(written.status.code(), Some(1), "{written:?}");
+    let lines = text(&written.stdout);
+    assert!(lines.starts_with("written: verify/per-account: "), "{lines}");
+    assert!(lines.contains("verify/all is left as it is: it cannot be read: "), "{lines}");
+    assert!(policy.text().contains("says: Never mind., key"), "{}", policy.text());
+    let again = run(["words", &policy.path()]);
+    assert_eq!(again.status.code(), Some(1), "{again:?}");
+    assert!(!text(&again.stdout).contains("every limit has its sentence"), "{again:?}");
+    let through = run_with_input(["words", "-", "--write"], two.as_bytes());
+    assert!(text(&through.stderr).contains("verify/all is left as it is"), "{through:?}");
+    assert_eq!(text(&through.stdout), policy.text());
 }
 
 #[test]

@@ -84,8 +84,9 @@ fn a_contradicting_sentence_gives_way_where_it_is_said() {
         let rules = format!(
             "rules:\n  - name: r\n    match: {{ path: /a }}\n    limits:\n      - name: l\n        says: {says}\n        key: global\n        sliding_log: {{ limit: 10, window: 1m }}\n"
         );
-        let error = written(&rules, &[]).unwrap_err().to_string();
-        assert!(error.contains("says \"Five a minute"), "{error}");
+        let kept = written(&rules, &[]).unwrap_or_else(|error| panic!("{says}: {error}"));
+        assert!(kept.left[0].problem.message.contains("says \"Five a minute"), "{kept:?}");
+        assert_eq!(kept.text, format!("{HEAD}{rules}"));
         let rewritten = written(&rules, &["r/l"]).unwrap_or_else(|error| panic!("{says}: {error}"));
         let [one] = rewritten.written.as_slice() else { panic!("{rewritten:?}") };
         assert_eq!(one.before.as_deref(), Some("Five a minute for everyone together."), "{says}");
@@ -94,6 +95,57 @@ fn a_contradicting_sentence_gives_way_where_it_is_said() {
     }
     let error = written("rules: []\n", &["r/l"]).unwrap_err();
     assert!(matches!(&error, RewriteError::UnknownLimit(name) if name == "r/l"), "{error}");
+}
+
+/// A parser's span of a quoted scalar reaches over the comment behind it.
+#[test]
+fn a_comment_behind_a_sentence_stays_whatever_its_quotes() {
+    for says in ["Five a minute.", "'It''s five # a minute.'", "\"Five \\\" a minute.\"", "\"?\""] {
+        let rules = format!(
+            "rules:\n  - name: r\n    match: {{ path: /a }}\n    limits:\n      - name: l\n        says: {says}  # why\n        key: global\n        sliding_log: {{ limit: 10, window: 1m }}\n"
+        );
+        let rewritten = written(&rules, &["r/l"]).unwrap_or_else(|error| panic!("{says}: {error}"));
+        let [one] = rewritten.written.as_slice() else { panic!("{rewritten:?}") };
+        assert_eq!(rewritten.text, format!("{HEAD}{rules}").replace(says, &format!("\"{}\"", one.says)));
+    }
+}
+
+/// One wrong sentence must neither stop the others nor be told of as another limit's.
+#[test]
+fn missing_ones_are_written_beside_others_that_are_wrong() {
+    let before = "\
+rules:
+  - name: r
+    match: { path: /a }
+    limits:
+      - { name: a, key: global, sliding_log: { limit: 10, window: 1m } }
+      - name: wrong
+        says: Five a minute for everyone together.  # keep
+        key: global
+        sliding_log: { limit: 10, window: 1m }
+      - name: unread
+        says: \"As agreed.\"  # keep
+        key: global
+        sliding_log: { limit: 10, window: 1m }
+      - name: nothing
+        says:   # later
+        key: global
+        sliding_log: { limit: 10, window: 1m }
+";
+    let sentence = "\"Never more than 10 requests in any minute, for everyone together.\"";
+    let after = before
+        .replace("global, sliding", &format!("global, says: {sentence}, sliding"))
+        .replace("says:   # later", &format!("says: {sentence}   # later"));
+    let rewritten = written(before, &[]).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(rules(&rewritten), after);
+    let left: Vec<_> =
+        rewritten.left.iter().map(|one| (one.limit.as_str(), one.problem.place.line)).collect();
+    assert_eq!(left, [("r/wrong", 9), ("r/unread", 13)]);
+    let rewritten = written(before, &["r/unread"]).unwrap_or_else(|error| panic!("{error}"));
+    let told: Vec<_> =
+        rewritten.written.iter().map(|one| (one.limit.as_str(), one.before.as_deref())).collect();
+    assert_eq!(told, [("r/a", None), ("r/unread", Some("As agreed.")), ("r/nothing", None)]);
+    assert_eq!(rules(&rewritten), after.replace("\"As agreed.\"", sentence));
 }
 
 /// A file with other mistakes is told of at the places that its author sees.
