@@ -105,6 +105,7 @@ pub(crate) fn announce(file: &str, policy: &Policy, addresses: &Addresses) {
     tracing::info!(file, rules, limits = limit_count, store, "the policy is in force");
     reload::warn_of_shadow(policy);
     reload::warn_of_words(policy);
+    reload::warn_of_findings(policy);
 }
 
 /// Serves until a signal comes and all requests under way are answered; a second signal ends it at once.

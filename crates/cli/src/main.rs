@@ -13,6 +13,7 @@ mod input;
 mod lifetime;
 mod logging;
 mod output;
+mod report;
 mod table;
 
 use std::process::ExitCode;

@@ -12,9 +12,10 @@ use std::time::SystemTime;
 
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
-use tidegate::Limiter;
 use tidegate::files::{LoadError, Loaded, Source};
+use tidegate::{Limiter, Timestamp};
 use tidegate_policy::{Diff, Identities, Mode, Policy, RedisServers, StoreChoice};
+use tidegate_review::{Finding, Severity};
 
 use crate::alerts::Alerts;
 use crate::api::{Token, TokenError, TokenInForce};
@@ -211,6 +212,21 @@ pub fn warn_of_words(policy: &Policy) {
     }
     if let Some(more @ 1..) = policy.unread.len().checked_sub(MOST_UNREAD) {
         tracing::warn!(more, "more sentences cannot be read; `tidegate check` tells all");
+    }
+}
+
+/// Warns of what the review finds and no rule accepts: once when a policy comes into force. Notes are left to
+/// `tidegate check`, and none keeps a policy from being in force.
+pub fn warn_of_findings(policy: &Policy) {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let today = u64::try_from(since.as_micros()).ok().and_then(Timestamp::from_micros);
+    for finding in tidegate_review::review(policy, today) {
+        if finding.severity == Severity::Note || finding.accepted.is_some() {
+            continue;
+        }
+        let Finding { id, severity, place, message, remedy, .. } = finding;
+        let place = format!("{}:{place}", policy.file_of(place));
+        tracing::warn!(id, place, %severity, "the review finds: {message}; {remedy}");
     }
 }
 

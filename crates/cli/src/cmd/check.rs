@@ -1,12 +1,16 @@
 //! `tidegate check`: everything that is wrong with policy files, or what they say when nothing is.
 
-use tidegate::files::Loaded;
-use tidegate::{Quota, Span};
-use tidegate_policy::{Cost, Count, Limit, Mode, Policy, Refuse, Terms, Whose};
+use std::time::SystemTime;
 
-use crate::args::CheckArgs;
+use tidegate::files::Loaded;
+use tidegate::{Quota, Span, Timestamp};
+use tidegate_policy::{Cost, Count, Limit, Mode, Policy, Refuse, Terms, Whose};
+use tidegate_review::review;
+
+use crate::args::{CheckArgs, Format};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
+use crate::report::{self, Item};
 use crate::table::Table;
 
 /// Checks each file and returns the worst that was found.
@@ -16,31 +20,62 @@ use crate::table::Table;
 pub(crate) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     let mut out = Output::stdout();
     let mut worst = Exit::Fine;
+    let mut all = Vec::new();
     for source in &args.policies {
-        let exit = match source.load() {
-            Ok(Loaded { policy, .. }) if !policy.unread.is_empty() => {
-                for problem in &policy.unread {
-                    out.line(&format!("{}:{}: {problem}", policy.file_of(problem.place), problem.place));
-                }
-                Exit::Problems
-            }
+        let (exit, items) = match source.load() {
             Ok(Loaded { policy, .. }) => {
-                if !args.quiet {
+                let items = found(&policy);
+                if args.format == Format::Text {
                     let name = (args.policies.len() > 1).then(|| source.name());
-                    describe(name.as_deref(), &policy, &mut out);
+                    tell(name.as_deref(), &policy, &items, (args.quiet, &mut out));
                 }
-                Exit::Fine
+                (if items.iter().any(Item::fails) { Exit::Problems } else { Exit::Fine }, items)
             }
-            Err(error) if error.is_unreadable() => Failure::unusable(error).tell(),
+            Err(error) if error.is_unreadable() => (Failure::unusable(error).tell(), Vec::new()),
             Err(error) => {
-                out.line(&error.to_string());
-                Exit::Problems
+                if args.format == Format::Text {
+                    out.line(&error.to_string());
+                }
+                (Exit::Problems, error.problems().map(Item::of_problems).unwrap_or_default())
             }
         };
+        all.extend(items);
         worst = worst.max(exit);
     }
+    report::write(args.format, &all, &mut out);
     out.finish()?;
     Ok(worst)
+}
+
+/// Returns the sentences that cannot be read; where all can be, what the review finds.
+fn found(policy: &Policy) -> Vec<Item> {
+    if !policy.unread.is_empty() {
+        return Item::of_unread(policy);
+    }
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let today = u64::try_from(since.as_micros()).ok().and_then(Timestamp::from_micros);
+    let findings = review(policy, today).into_iter();
+    findings.map(|finding| Item::of_finding(policy, finding)).collect()
+}
+
+/// Tells people of a policy: its sentences that cannot be read, else its limits and what the review finds. Quiet, only what
+/// fails the check is told.
+fn tell(name: Option<&str>, policy: &Policy, items: &[Item], (quiet, out): (bool, &mut Output)) {
+    if !policy.unread.is_empty() {
+        for problem in &policy.unread {
+            out.line(&format!("{}:{}: {problem}", policy.file_of(problem.place), problem.place));
+        }
+        return;
+    }
+    if quiet {
+        items.iter().filter(|item| item.fails()).for_each(|item| out.line(&item.line()));
+        return;
+    }
+    describe(name, policy, out);
+    if let Some(summary) = report::summary(items) {
+        out.line(&format!("\nthe review finds {summary}:"));
+        items.iter().for_each(|item| out.line(&format!("  {}", item.line())));
+    }
 }
 
 /// Writes what a sound policy says; the file's name, when there are several.

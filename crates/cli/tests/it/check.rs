@@ -17,7 +17,9 @@ OK: 2 rules, 4 limits
   rest/per-client     client_ip  sliding_counter: limit 100, window 1m (shadow)  Up to 100 a minute, per client.
   rest/paced          global     leaky_bucket: rate 5 per 1s, queue 10           One every 200 milliseconds, with up to ten waiting, for everyone together.
 ";
-    assert_eq!(text(&output.stdout), expected);
+    let stdout = text(&output.stdout);
+    let table = stdout.split("\nthe review finds").next().unwrap();
+    assert_eq!(table, expected);
     assert_eq!(text(&output.stderr), "");
     assert_eq!(output.status.code(), Some(0));
 }
@@ -169,6 +171,8 @@ fn what_passes_just_under_a_lockout_and_what_a_denial_costs_is_told() {
         lines
             .into_iter()
             .filter(|line| line.contains("in any 24 hours and") || line.contains("by whoever"))
+            // The review tells it in its own words.
+            .filter(|line| !line.contains("[lockout-weapon]"))
             .collect::<Vec<_>>()
     };
     assert_eq!(
@@ -182,5 +186,5 @@ fn what_passes_just_under_a_lockout_and_what_a_denial_costs_is_told() {
         told("otp-payments"),
         ["  verify/wrong-per-day: 9 requests keep a key refused for 24 hours, by whoever can name it"]
     );
-    assert!(told("quillon").is_empty(), "nothing there counts failures");
+    assert!(told("minimal").is_empty(), "nothing there counts failures");
 }

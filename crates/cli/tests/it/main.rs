@@ -13,6 +13,7 @@ mod named;
 mod process;
 mod reload;
 mod restarts;
+mod review;
 mod serve;
 mod shared;
 mod store;

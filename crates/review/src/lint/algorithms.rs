@@ -55,6 +55,8 @@ fn on_sign_ins(view: &View<'_>, say: impl Fn(&Quota) -> Option<(Severity, String
     limits
         .filter_map(|(subject, limit)| {
             let (severity, message, remedy) = limit.variants().find_map(|(_, terms)| say(&terms.quota))?;
+            // Twice as many from one address is no matter: who has one address has others.
+            let severity = if reach::holds_for_address(&limit.key) { Severity::Note } else { severity };
             Some(Draft::of_limit((subject, limit), severity, format!("{} {message}", limit.name), remedy))
         })
         .collect()

@@ -9,8 +9,9 @@ use super::reach::{self, Kind};
 use super::view::{HOUR, View, loosest};
 use crate::figures::spoken_count;
 use crate::finding::Severity;
-use crate::guess::DAY;
 
+/// Any 24 hours: up to the microsecond before the next begin.
+const ANY_DAY: Span = Span::from_micros(86_400_000_000 - 1);
 /// The shortest lock that is worth a stranger's while.
 const LONG_LOCK: Span = Span::from_secs(300);
 
@@ -37,7 +38,7 @@ fn weapon(view: &View<'_>) -> Vec<Draft> {
     for (subject, limit) in view.limits().filter(|(subject, _)| subject.is_sign_in()) {
         let quota = loosest(limit);
         let names = reach::has(&limit.key, Kind::Somebody) && reach::holds_for_one(&limit.key);
-        let Some(requests) = quota.requests_to_deny(DAY).filter(|_| names && view.refuses(limit)) else {
+        let Some(requests) = quota.requests_to_deny(ANY_DAY).filter(|_| names && view.refuses(limit)) else {
             continue;
         };
         let locks = matches!(quota, Quota::Lockout(lockout) if lockout.lock() >= LONG_LOCK);

@@ -4,6 +4,7 @@ use tidegate_policy::{Limit, Place};
 
 use super::Lint;
 use super::draft::Draft;
+use super::reach::{self, Kind};
 use super::view::{Subject, View};
 use crate::finding::Severity;
 
@@ -17,10 +18,12 @@ fn misleading(view: &View<'_>) -> Vec<Draft> {
     let each = view.policy.misleading.iter();
     each.map(|problem| {
         let (message, remedy) = (problem.message.as_str(), problem.remedy.as_str());
-        // Who is asked for little is not misled about much: at an edge the double of a hundred is no matter.
+        // Twice as many from one address, or of what guards nobody, is no matter.
         match saying(view, problem.place) {
             Some((subject, limit)) => {
-                let severity = if subject.class().is_guarded() { Severity::Warning } else { Severity::Note };
+                let by_address = reach::has(&limit.key, Kind::Address);
+                let matters = subject.class().is_guarded() && !by_address;
+                let severity = if matters { Severity::Warning } else { Severity::Note };
                 Draft::of_limit((subject, limit), severity, message, remedy).at(problem.place)
             }
             None => Draft::of_policy(problem.place, Severity::Note, message, remedy),

@@ -16,7 +16,9 @@ use tidegate::files::{LoadError, Loaded, Source};
 use tidegate_policy::Policy;
 use tokio::task::JoinHandle;
 
-use crate::reload::{Changes, ReloadError, Reloader, Shared, warn_of_shadow, warn_of_words};
+use crate::reload::{
+    Changes, ReloadError, Reloader, Shared, warn_of_findings, warn_of_shadow, warn_of_words,
+};
 use look::Look;
 
 /// How long to wait between two looks. A change is taken by the second look after it, within two seconds.
@@ -190,6 +192,7 @@ impl Reloader {
         if let Some(policy) = self.shared.in_force.limiter.policy() {
             warn_of_shadow(&policy);
             warn_of_words(&policy);
+            warn_of_findings(&policy);
         }
     }
 }
