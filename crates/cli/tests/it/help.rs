@@ -2,6 +2,10 @@
 
 use crate::process::{run, text};
 
+/// Commands that explain themselves with an example.
+const COMMANDS: [&str; 11] =
+    ["serve", "check", "bound", "explain", "threat-model", "test", "why", "demo", "words", "doctor", "store"];
+
 #[test]
 fn help_names_each_command_with_an_example_the_exit_codes_and_the_docs() {
     let output = run(["--help"]);
@@ -33,7 +37,7 @@ fn help_names_each_command_with_an_example_the_exit_codes_and_the_docs() {
 
 #[test]
 fn each_command_explains_itself() {
-    for command in ["serve", "check", "bound", "test", "why", "demo", "words", "doctor", "store"] {
+    for command in COMMANDS {
         let output = run([command, "--help"]);
         assert!(text(&output.stdout).contains(&format!("Example:\n  tidegate {command} ")), "{output:?}");
     }
@@ -47,6 +51,8 @@ fn no_command_and_a_wrong_one_are_usage_errors() {
         &["serve"],
         &["check"],
         &["bound"],
+        &["explain"],
+        &["threat-model"],
         &["test"],
         &["why", "clean.yaml"],
         &["demo", "--listen", "127.0.0.1"],
@@ -71,12 +77,7 @@ fn completions_and_manual_pages_know_every_command() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let output = run(["completions", shell]);
         let script = text(&output.stdout);
-        assert!(
-            ["serve", "check", "bound", "test", "why", "demo", "words", "doctor", "store"]
-                .iter()
-                .all(|command| script.contains(command)),
-            "{shell}"
-        );
+        assert!(COMMANDS.iter().all(|command| script.contains(command)), "{shell}");
     }
     let whole = run(["man"]);
     assert!(text(&whole.stdout).contains(r"tidegate\-serve(1)"), "{}", text(&whole.stdout));

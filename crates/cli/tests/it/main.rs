@@ -7,6 +7,7 @@ mod check;
 mod demo;
 mod diff;
 mod doctor;
+mod explain;
 mod help;
 mod http;
 mod named;
