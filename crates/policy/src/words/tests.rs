@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use smallvec::SmallVec;
 use tidegate_algorithms::{Anchor, Calendar, Quota, Rate, Span};
 
-use super::{Meaning, Reading, canonical, read};
+use super::{Meaning, Reading, canonical, read, vocabulary};
 use crate::cost::{Cost, CostHeader, CostItems, CostTable};
 use crate::count::{Count, OnSuccess, Success};
 use crate::key::{Key, Origin, Part, Pointer, Source, SourceKind};
@@ -327,4 +327,26 @@ fn a_long_sentence_is_read_in_time_that_grows_with_it() {
     ] {
         anywhere(&word.repeat(2_000));
     }
+}
+
+/// Guards the page against a list that is not the one sentences are read with.
+#[test]
+fn the_page_lists_the_words_that_add_nothing() {
+    let page = include_str!("../../../../docs/words.md");
+    let lists = page.split("## Words that add nothing").nth(1).unwrap();
+    let blocks: Vec<&str> =
+        lists.split("```").skip(1).step_by(2).map(|block| &block["text".len()..]).collect();
+    let [fillers, phrases, nouns] = blocks.as_slice() else { panic!("{} lists", blocks.len()) };
+    let sorted = |words: &mut Vec<String>| {
+        words.sort();
+        words.dedup();
+    };
+    let mut shown: Vec<String> = fillers.split_whitespace().map(str::to_owned).collect();
+    let mut read: Vec<String> = vocabulary::FILLERS.join(" ").split_whitespace().map(str::to_owned).collect();
+    sorted(&mut shown);
+    sorted(&mut read);
+    assert_eq!(shown, read);
+    assert_eq!(phrases.trim().lines().collect::<Vec<_>>(), vocabulary::FILLER_PHRASES);
+    let nouns: Vec<String> = nouns.split_whitespace().map(|noun| noun.replace('-', "_")).collect();
+    assert_eq!(nouns, vocabulary::NOUNS.split_whitespace().collect::<Vec<_>>());
 }

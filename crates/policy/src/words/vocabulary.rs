@@ -3,7 +3,7 @@
 use super::phrase::stem;
 
 /// What a request is called. "Requests" may be left out, and one stands for another: they count the same.
-const NOUNS: &str = "\
+pub(super) const NOUNS: &str = "\
     action answer attempt build call check click code comment connection download email event export guess \
     hit import invitation job login logon lookup mail message notification one operation order password \
     payment payout pin post push query read refund report req request reset retry search sign_in sms \
@@ -18,7 +18,7 @@ const FAILURES: &str = "\
     error fail failure miss mistake";
 
 /// Words that add nothing to a limit.
-const FILLERS: [&str; 6] = [
+pub(super) const FILLERS: [&str; 6] = [
     // Articles, prepositions and conjunctions.
     "a an the and of for on in to by with from at per each every any after where that which it its this same \
      such so hence thus therefore as you we us they who please only just also then together",
