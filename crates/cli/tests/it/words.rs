@@ -78,7 +78,7 @@ fn a_contradiction_is_refused_until_the_numbers_are_said_to_win() {
     let refused = run(["words", &policy.path(), "--write"]);
     assert_eq!(refused.status.code(), Some(1), "{refused:?}");
     assert!(
-        text(&refused.stdout).contains("policy.yaml:8:15: verify/per-account is left as it is: "),
+        text(&refused.stdout).contains("policy.yaml:9:15: verify/per-account is left as it is: "),
         "{refused:?}"
     );
     assert!(

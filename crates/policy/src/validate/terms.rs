@@ -7,7 +7,11 @@ use crate::problem::At;
 
 /// Reads the words and the algorithm of `what`, a limit, a plan or an override.
 pub(super) fn read(fields: &mut Fields<'_>, what: &str, report: &mut Report) -> Option<Terms> {
-    let says = fields.need("says", "\"Ten a minute, per client.\"");
+    let says = fields.get("says");
+    if says.is_none() {
+        let remedy = "say in words what its numbers say, or let `tidegate words --write` do it";
+        fields.lack(&["says"], format!("{what} has no `says`"), remedy);
+    }
     let at = At(says.map_or(fields.place(), |node| node.place));
     let says = says.and_then(|node| node.text("says", report));
     let remark = note(fields, report);

@@ -33,8 +33,14 @@ pub(super) fn undeclared(name: &str) -> String {
     let dotted = bare.split_once(['.', ':']).filter(|(source, _)| SOURCES.contains(source));
     match (nginx, dotted) {
         (Some(field), _) => format!("write {{ header: {field} }}"),
+        (_, Some(("json", rest))) => format!("write {{ json: {} }}", pointer(rest.trim())),
         (_, Some((source, rest))) => format!("write {{ {source}: {} }}", rest.trim()),
         _ if name.starts_with('/') => format!("write {{ json: {name} }}"),
         _ => "declare it under `keys`".to_owned(),
     }
+}
+
+/// Returns the JSON pointer that a path with dots stands for: `user.name` means `/user/name`.
+fn pointer(path: &str) -> String {
+    if path.starts_with('/') { path.to_owned() } else { format!("/{}", path.replace('.', "/")) }
 }
