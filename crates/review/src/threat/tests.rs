@@ -52,7 +52,7 @@ fn a_blind_guess_takes_what_the_closed_forms_say() {
     let guess = |row: usize| rows[row].guess.unwrap();
     assert_eq!([days(guess(0).mean), days(guess(0).p50), days(guess(0).p95)], ["38.58", "26.74", "115.58"]);
     assert_eq!([percent(guess(0).chance_day), percent(guess(0).chance_year)], ["2.6", "100.0"]);
-    for row in 1..=3 {
+    for row in [1, 2, 3] {
         assert_eq!(days(guess(row).mean), "23.15", "{}", rows[row].explained.name());
         assert_eq!([days(guess(row).p50), days(guess(row).p95)], ["16.04", "69.35"]);
         assert_eq!(percent(guess(row).chance_day), "4.2");
