@@ -18,10 +18,11 @@ use hold::Tally;
 use world::World;
 
 /// The examples that are run here.
-const EXAMPLES: [&str; 8] = [
+const EXAMPLES: [&str; 9] = [
     "internal",
     "login-pci",
     "otp-payments",
+    "password-reset",
     "public-api",
     "quillon",
     "seed-otp",
@@ -175,6 +176,11 @@ async fn login_pci() {
 #[tokio::test]
 async fn otp_payments() {
     assert_eq!(run("otp-payments").await.left_out(), [""; 0]);
+}
+
+#[tokio::test]
+async fn password_reset() {
+    assert_eq!(run("password-reset").await.left_out(), [""; 0]);
 }
 
 #[tokio::test]
