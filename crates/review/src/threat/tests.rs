@@ -149,6 +149,42 @@ fn every_figure_and_choice_that_changes_is_caught() {
     }
 }
 
+/// Guards against a figure that stands on the page and that the comparison never looks at: each digit of each table, and each
+/// number of the JSON outside of texts, in turn.
+#[test]
+fn no_digit_of_a_copy_can_change_unnoticed() {
+    let policy = policy(VERIFY);
+    let model = ThreatModel::of("policy.yaml", &policy);
+    let markdown = model.to_markdown();
+    let json = format!("{:#}", model.to_json());
+    let is_figure = |line: &str| match line.trim().split_once("\": ") {
+        Some((name, value)) => {
+            value.starts_with(|char: char| char.is_ascii_digit()) && !name.contains("tidegate_")
+        }
+        None => line.starts_with('|'),
+    };
+    let mut tried = 0;
+    for copy in [markdown, json] {
+        let mut start = 0;
+        for line in copy.split_inclusive('\n') {
+            // A floating-point number is compared to six digits; its first one stands for it.
+            let most = if line.contains('.') && !line.starts_with('|') { 1 } else { usize::MAX };
+            let value = line.find("\": ").map_or(0, |at| at + 3);
+            let digits =
+                line.bytes().enumerate().skip(value).filter(|(_, byte)| byte.is_ascii_digit()).take(most);
+            for (at, byte) in digits.filter(|_| is_figure(line)) {
+                let other = if byte == b'7' { "8" } else { "7" };
+                let mut edited = copy.clone();
+                edited.replace_range(start + at..=start + at, other);
+                assert!(!compare(&model, &edited).unwrap().is_empty(), "byte {at} of {line}");
+                tried += 1;
+            }
+            start += line.len();
+        }
+    }
+    assert!(tried > 500, "only {tried} digits were found");
+}
+
 /// Guards against a gate that cries at every comma.
 #[test]
 fn prose_may_change_on_both_sides() {
