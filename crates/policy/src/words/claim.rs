@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use tidegate_algorithms::Span;
-use winnow::combinator::{alt, opt, preceded, terminated};
+use winnow::combinator::{alt, opt, peek, preceded, terminated};
 use winnow::error::ContextError;
 use winnow::prelude::*;
 use winnow::token::any;
@@ -123,12 +123,14 @@ fn together(input: &mut Pieces<'_>) -> ModalResult<Option<Says>> {
     alt((burst, queue, lock, in_no, counted_first, timed_first, each, hourly, then)).parse_next(input)
 }
 
-/// "Ten at once", "a burst of ten", "six quick ones".
+/// "Ten at once", "a burst of ten", "six quick ones", "five, then one every minute".
 fn burst(input: &mut Pieces<'_>) -> ModalResult<Option<Says>> {
     let before = preceded(is(What::BurstBefore), terminated(count, opt(is(What::BurstAfter))));
     let after = terminated(count, is(What::BurstAfter));
     let quick = count.verify(|count| count.quick);
-    alt((before, after, quick)).map(|count| Some(Says::Burst(count.number))).parse_next(input)
+    let then = (is(What::Then), amount, per).void();
+    let before_then = terminated(count, peek(then));
+    alt((before, after, quick, before_then)).map(|count| Some(Says::Burst(count.number))).parse_next(input)
 }
 
 /// "Up to ten may wait", "a queue of ten".

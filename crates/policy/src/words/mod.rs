@@ -132,8 +132,12 @@ fn claims(says: &str, meaning: &Meaning<'_>) -> Result<Vec<claim::Claim>, (Range
         Cost::Header(header) => names::Noun::of(&header.part.name),
         Cost::Units(_) | Cost::Items(_) => None,
     };
+    let items = match meaning.cost {
+        Cost::Items(items) => items.pointer().rsplit('/').next().and_then(names::Noun::of),
+        Cost::Units(_) | Cost::Table(_) | Cost::Header(_) => None,
+    };
     let unit = meaning.unit.and_then(names::Noun::of);
-    let context = piece::Context { names: names::Names::of(meaning.key), unit, cost };
+    let context = piece::Context { names: names::Names::of(meaning.key), unit, cost, items };
     let pieces = context.pieces(&tokens);
     pieces.and_then(|pieces| claim::claims(&pieces)).map_err(|stuck| (stuck.place, stuck.why))
 }

@@ -100,6 +100,8 @@ pub(super) struct Context {
     pub(super) names: Names,
     pub(super) unit: Option<Noun>,
     pub(super) cost: Option<Noun>,
+    /// What the items are that a request is counted by.
+    pub(super) items: Option<Noun>,
 }
 
 /// Where nothing could be read.

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tidegate_policy::{
-    Class, ClientSees, OnMissingKey, OnStoreFailure, Policy, Reading, Request, Surroundings, parse,
+    Class, ClientSees, OnMissingKey, OnStoreFailure, Policy, Reading, Request, Surroundings, parse, words,
 };
 
 #[path = "../../../algorithms/examples/bounds.rs"]
@@ -26,7 +26,7 @@ mod bounds;
 
 const GATEWAY: &str = "gateway: { listen: 127.0.0.1:8080, upstream: http://127.0.0.1:3000 }\n";
 const ALGORITHM: &str = "sliding_log: { limit: 10, window: 1m }\n";
-const RULE: &str = "rules: [{ name: any, match: { path: /** }, limits: [{ name: all, says: Ten a minute., \
+const RULE: &str = "rules: [{ name: any, match: { path: /** }, limits: [{ name: all, says: In words., \
                     key: global, sliding_log: { limit: 10, window: 1m } }] }]\n";
 /// What fragments may name.
 const KEYS: &str = "\
@@ -38,8 +38,8 @@ codes:
 ";
 
 /// The file of every team that the pages name.
-const TEAM: &str = "tidegate: 1\nrules: [{ name: any, match: { path: /payments/a }, limits: [{ name: all, says: Ten a \
-                    minute., key: global, sliding_log: { limit: 10, window: 1m } }] }]\n";
+const TEAM: &str = "tidegate: 1\nrules: [{ name: any, match: { path: /payments/a }, limits: [{ name: all, says: In \
+                    words., key: global, sliding_log: { limit: 10, window: 1m } }] }]\n";
 
 /// One fenced block.
 struct Block {
@@ -119,7 +119,7 @@ fn rule(mut text: String) -> String {
     complete(&mut text, &["name"], "name: any\n");
     complete(&mut text, &["match"], "match: { path: /** }\n");
     let limit =
-        format!("limits: [{{ name: all, says: Ten a minute., key: global, {} }}]\n", ALGORITHM.trim_end());
+        format!("limits: [{{ name: all, says: In words., key: global, {} }}]\n", ALGORITHM.trim_end());
     complete(&mut text, &["limits", "refuse"], &limit);
     top(format!("rules:\n{}", item(&text, 4)))
 }
@@ -167,13 +167,29 @@ impl Surroundings for Team<'_> {
     }
 }
 
+/// Refuses sentences that cannot be read, but those that are added here: whoever copies one has it refused.
+fn readable(place: &str, policy: Policy) -> Policy {
+    let limits = policy.limits().flat_map(|limit| limit.variants().map(move |(_, terms)| (limit, terms)));
+    let unread = limits.filter_map(|(limit, terms)| match words::read(&terms.says, &limit.meaning(terms)) {
+        words::Reading::Unclear(unclear) if terms.says != "In words." => {
+            Some(format!("{place}: {}: {}; {}", terms.says, unclear.why, unclear.sentence))
+        }
+        _ => None,
+    });
+    let unread: Vec<String> = unread.collect();
+    assert!(unread.is_empty(), "{}", unread.join("\n"));
+    policy
+}
+
 fn accept_team(place: &str, text: &str) -> Policy {
     let including = top("include: { team: team.yaml }\n".to_owned());
-    Reading::of(&Team(text)).parse(place, &including).unwrap_or_else(|problems| panic!("{problems}\n{text}"))
+    let read = Reading::of(&Team(text)).parse(place, &including);
+    readable(place, read.unwrap_or_else(|problems| panic!("{problems}\n{text}")))
 }
 
 fn accept(place: &str, text: &str) -> Policy {
-    Reading::of(&Around).parse(place, text).unwrap_or_else(|problems| panic!("{problems}\n{text}"))
+    let read = Reading::of(&Around).parse(place, text);
+    readable(place, read.unwrap_or_else(|problems| panic!("{problems}\n{text}")))
 }
 
 /// Guards the documentation against showing a policy that this version does not read as shown.

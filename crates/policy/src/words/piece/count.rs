@@ -14,7 +14,11 @@ use crate::words::vocabulary;
 impl Context {
     /// Reads what a request costs.
     pub(super) fn costs(&self, input: &mut Input<'_, '_>) -> ModalResult<What> {
-        let each = any_of(&["each item", "every item", "all items"]);
+        let one = |input: &mut Input<'_, '_>| match &self.items {
+            Some(items) => items.read(input),
+            None => fail(),
+        };
+        let each = (one_of(&["each", "every", "all"]), alt((one, one_of(&["item", "items"]).void())));
         let of = opt(any_of(&[
             "of a request",
             "of each request",
@@ -78,6 +82,11 @@ impl Context {
             && unit.read(input).is_ok()
         {
             return Ok(Some(Counted::Unit));
+        }
+        if let Some(items) = &self.items
+            && items.read(input).is_ok()
+        {
+            return Ok(Some(Counted::Items));
         }
         // An email address is a key, and an email is what is sent to it.
         let mut after = *input;
