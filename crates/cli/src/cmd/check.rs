@@ -74,7 +74,9 @@ fn tell(name: Option<&str>, policy: &Policy, items: &[Item], (quiet, out): (bool
     describe(name, policy, out);
     if let Some(summary) = report::summary(items) {
         out.line(&format!("\nthe review finds {summary}:"));
-        items.iter().for_each(|item| out.line(&format!("  {}", item.line())));
+        for item in items {
+            out.line(&format!("  {}", item.line()));
+        }
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::process::Output;
 
+use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::process::{Folder, run, run_with_input, text};
+use crate::process::{Folder, Running, run, run_with_input, text, tidegate};
 
 /// A verify endpoint that is limited by address only: an error, unless it is accepted.
 fn policy(accept: &str) -> String {
@@ -99,4 +100,28 @@ fn github_is_told_by_a_command_a_line() {
     assert!(text(&output.stdout).lines().any(|line| line.starts_with(expected)), "{}", text(&output.stdout));
     assert!(text(&output.stdout).lines().all(|line| line.starts_with("::")), "{}", text(&output.stdout));
     assert_eq!(output.status.code(), Some(1));
+}
+
+/// Guards against findings that keep a service down, and against logs that repeat what somebody has accepted.
+#[test]
+fn serve_and_reload_log_what_is_found_and_not_accepted_and_go_on() {
+    let folder = Folder::new("review-served");
+    let file = folder.file("policy.yaml", policy(""));
+    let mut command = tidegate(["serve", "--no-watch", "--log", "json"]);
+    command.arg(&file);
+    let mut served = Running::start(command);
+    let line: Value = serde_json::from_str(&served.log("verify-by-address-only")).unwrap();
+    assert_eq!((&line["level"], &line["severity"]), (&"WARN".into(), &"error".into()), "{line}");
+    assert!(line["place"].as_str().is_some_and(|place| place.ends_with("policy.yaml:5:11")), "{line}");
+    for accept in [ACCEPT, ""] {
+        folder.file("policy.yaml", policy(accept));
+        served.signal(Signal::HUP);
+        served.log("the policy was reloaded");
+    }
+    served.log("verify-by-address-only");
+    let is_finding = |line: &&String| line.contains("\"id\":\"verify-by-address-only\"");
+    let told = served.logged.iter().filter(is_finding).count();
+    assert_eq!(told, 2, "{:#?}", served.logged);
+    served.signal(Signal::TERM);
+    assert_eq!(served.end().code(), Some(0));
 }

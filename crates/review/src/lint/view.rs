@@ -14,6 +14,8 @@ pub(super) struct View<'p> {
     pub(super) policy: &'p Policy,
     /// An instant of today, if it is known.
     pub(super) today: Option<Timestamp>,
+    /// By rule, the numbers of the others that cover it, looked up once; only of rules that are asked for what they meet.
+    covering: Vec<Vec<usize>>,
 }
 
 /// A rule with its number; the fallback is the last.
@@ -36,7 +38,16 @@ impl Subject<'_> {
 
 impl<'p> View<'p> {
     pub(super) fn of(policy: &'p Policy, today: Option<Timestamp>) -> Self {
-        Self { policy, today }
+        let rules = &policy.rules;
+        let covering = rules.iter().enumerate().map(|(index, rule)| {
+            if !rule.class.is_guarded() && rule.guesses.is_none() {
+                return Vec::new();
+            }
+            let others = rules.iter().enumerate().filter(|(other, _)| *other != index);
+            let limiting = others.filter(|(_, other)| !other.limits.is_empty() && other.covers(rule));
+            limiting.map(|(other, _)| other).collect()
+        });
+        Self { policy, today, covering: covering.collect() }
     }
 
     pub(super) fn rules(&self) -> impl Iterator<Item = Subject<'p>> + use<'p> {
@@ -69,9 +80,9 @@ impl<'p> View<'p> {
 
     /// Returns the limits that refuse and that every request of a rule meets: its own, and those of rules that cover it.
     pub(super) fn met_by(&self, subject: Subject<'p>) -> Vec<&'p Limit> {
-        let rules = self.policy.rules.iter().enumerate();
-        let covering = rules.filter(|(index, rule)| *index != subject.index && rule.covers(subject.rule));
-        let rules = std::iter::once(subject.rule).chain(covering.map(|(_, rule)| rule));
+        let covering = self.covering.get(subject.index).into_iter().flatten();
+        let covering = covering.filter_map(|index| self.policy.rules.get(*index));
+        let rules = std::iter::once(subject.rule).chain(covering);
         rules.flat_map(|rule| &rule.limits).filter(|limit| self.refuses(limit)).collect()
     }
 
