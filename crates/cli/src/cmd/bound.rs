@@ -57,6 +57,8 @@ struct Figures {
 impl Figures {
     fn of(quota: &Quota, args: &BoundArgs, guess: &Guess) -> Self {
         let span = args.span.unwrap_or_else(|| quota.window());
+        // Half-open, as check and the threat model say it.
+        let any_day = Span::from_micros(DAY.as_micros().saturating_sub(1));
         let started = matches!(quota, Quota::LeakyBucket(_)).then(|| quota.most_started_in_closed(span));
         Self {
             quota: *quota,
@@ -66,7 +68,7 @@ impl Figures {
             closed: quota.most_in_closed(span),
             from_idle: quota.most_from_idle(args.horizon),
             started,
-            requests_to_deny: quota.requests_to_deny(DAY),
+            requests_to_deny: quota.requests_to_deny(any_day),
             guess: *guess,
             times: GuessTimes::of(guess, Allowance::of(std::slice::from_ref(quota))),
         }

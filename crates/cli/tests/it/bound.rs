@@ -52,6 +52,22 @@ fn five_per_thirty_seconds_is_23_days_by_each_algorithm_that_lets_five_through()
     }
 }
 
+/// `check` and the threat model tell the same cost: two figures for one thing are one too many.
+#[test]
+fn what_a_denial_costs_is_told_of_half_open_days_as_everywhere() {
+    for (limit, requests) in [
+        ("sliding_log: {limit: 27, window: 24h}", "27"),
+        ("fixed_window: {limit: 5, window: 15m}", "480"),
+        ("lockout: {attempts: 10, within: 30m, lock: 30m}", "480"),
+        (SEED, "8,643"),
+    ] {
+        let output = run(["bound", limit]);
+        let told =
+            text(&output.stdout).lines().find(|line| line.contains("keep a key refused a day")).unwrap();
+        assert!(told.ends_with(&format!("   {requests} requests")), "{limit}: {told}");
+    }
+}
+
 /// Guards against counts that only fit in JSON readers, and a mean that takes minutes to sum.
 #[test]
 fn the_widest_limits_have_figures_too() {
