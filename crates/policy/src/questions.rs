@@ -60,6 +60,9 @@ impl Rule {
     /// this rule's makes that uncertain, whatever it leaves out.
     pub fn covers(&self, other: &Self) -> bool {
         let covered = |inner: &Matcher| {
+            if self.matches.iter().all(|outer| outer.reads_no_stricter(inner)) {
+                return lies_within(inner, &self.matches);
+            }
             let fit: Vec<Matcher> =
                 self.matches.iter().filter(|outer| outer.reads_no_stricter(inner)).cloned().collect();
             lies_within(inner, &fit)
