@@ -38,6 +38,8 @@ pub(super) enum Says {
     Align(Align),
     /// Each item of a request counts.
     EachItem,
+    /// Each of something counts that a request may have several of.
+    EachNoun,
     /// A request counts so many.
     Costs(Fraction),
     /// Requests are weighed by the limit's own table or header.
@@ -103,6 +105,7 @@ fn alone(what: What) -> Option<Says> {
         What::Everyone => Says::Everyone,
         What::Align(align) => Says::Align(align),
         What::EachItem => Says::EachItem,
+        What::EachNoun => Says::EachNoun,
         What::Costs(units) => Says::Costs(units),
         What::CountedBy => Says::CountedBy,
         What::Failed => Says::Failures,

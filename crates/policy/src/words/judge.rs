@@ -128,6 +128,9 @@ impl Judge<'_> {
                 (Says::Costs(_), Cost::Units(units)) => {
                     self.contradict(claim, format!("a request counts {units}"), "that as `cost`");
                 }
+                (Says::EachNoun, _) if unit.is_none() => {
+                    self.unsure(claim, "a request counts once, however many it has");
+                }
                 (Says::Costs(_), _) => self.unsure(claim, format!("what a request counts depends on {cost}")),
                 (Says::Counts(Counted::Requests), Cost::Units(units)) if unit.is_none() && *units != 1 => {
                     self.contradict(claim, format!("a request counts {units}"), "`cost: 1`");

@@ -59,6 +59,8 @@ pub(super) enum What {
     Everyone,
     Align(Align),
     EachItem,
+    /// Each of something counts that a request may have several of.
+    EachNoun,
     /// What a request counts.
     Costs(Fraction),
     /// What requests are weighed by.

@@ -27,6 +27,13 @@ impl Context {
             "in each request",
         ]));
         let items = (each, of, one_of(&["counts", "count"])).value(What::EachItem);
+        // "Each attempt counts" is what they do anyway; "each mail counts" may be meant of many in one request.
+        let whole = ["request", "attempt", "call", "try", "hit", "one"];
+        let part = any.verify(|token: &Token<'_>| {
+            let noun = token.word().map(stem).unwrap_or_default();
+            vocabulary::is_noun(&noun) && !whole.contains(&&*noun)
+        });
+        let nouns = (one_of(&["each", "every"]), part, one_of(&["counts", "count"])).value(What::EachNoun);
         let subject = any_of(&[
             "a request",
             "each request",
@@ -43,7 +50,7 @@ impl Context {
             number,
         );
         let units = (units, opt(one_of(&["unit", "units"]))).map(|((.., number), _)| What::Costs(number));
-        if let Ok(what) = alt((items, units)).parse_next(input) {
+        if let Ok(what) = alt((items, nouns, units)).parse_next(input) {
             return Ok(what);
         }
         let by = alt((words("counted by"), words("weighed by"), words("counted in"), words("by")));
