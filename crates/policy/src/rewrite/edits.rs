@@ -81,7 +81,7 @@ impl<'a> Edits<'a> {
                     };
                     self.look(&entry.value, below);
                 }
-                self.terms(entries, within);
+                self.terms(entries, within, self.is_in_braces(node));
             }
         }
     }
@@ -95,13 +95,13 @@ impl<'a> Edits<'a> {
     }
 
     /// Looks at terms: a mapping with an algorithm, which needs a sentence beside it.
-    fn terms(&mut self, entries: &[Entry], within: Within<'_>) {
+    fn terms(&mut self, entries: &[Entry], within: Within<'_>, in_braces: bool) {
         let Some(algorithm) = entries.iter().find(|entry| ALGORITHMS.contains(&entry.key.as_str())) else {
             return;
         };
         let edit = match entries.iter().find(|entry| entry.key == "says") {
             Some(says) => self.there(says, matches!(within, Within::Limit { gives_way: true })),
-            None => self.above(algorithm),
+            None => self.above(algorithm, in_braces),
         };
         self.list.extend(edit);
     }
@@ -127,9 +127,9 @@ impl<'a> Edits<'a> {
     }
 
     /// Returns the place above an algorithm that has no sentence beside it.
-    fn above(&self, algorithm: &Entry) -> Option<Edit> {
+    fn above(&self, algorithm: &Entry, in_braces: bool) -> Option<Edit> {
         let at = offset(self.text, algorithm.place)?;
-        let trail = if self.is_in_braces(at) {
+        let trail = if in_braces {
             ", ".to_owned()
         } else {
             let column = usize::try_from(algorithm.place.column).unwrap_or(1).saturating_sub(1);
@@ -139,10 +139,11 @@ impl<'a> Edits<'a> {
         Some(Edit { fate: Fate::Missing, range: at..at, lead, trail, before: None, place })
     }
 
-    /// Returns whether a member at that place stands in a mapping in braces.
-    fn is_in_braces(&self, at: usize) -> bool {
-        let before = self.text.get(..at).unwrap_or_default();
-        before.trim_end().ends_with(['{', ','])
+    /// Returns whether a mapping is one in braces; its anchor, if it has one, stands before them.
+    fn is_in_braces(&self, mapping: &Node) -> bool {
+        let text = offset(self.text, mapping.place).and_then(|at| self.text.get(at..)).unwrap_or_default();
+        let anchored = text.strip_prefix('&').and_then(|anchor| anchor.split_once(char::is_whitespace));
+        anchored.map_or(text, |(_, behind)| behind.trim_start()).starts_with('{')
     }
 }
 
@@ -156,17 +157,14 @@ pub(super) fn apply<'s>(
     for (number, edit) in edits.iter().enumerate() {
         out.push_str(text.get(done..edit.range.start).unwrap_or_default());
         done = edit.range.end;
-        match sentence(number) {
-            Some(sentence) => {
-                out.push_str(edit.lead);
-                starts.push(out.len());
-                out.push_str(sentence);
-                out.push_str(&edit.trail);
-            }
-            None => {
-                starts.push(out.len());
-                out.push_str(text.get(edit.range.clone()).unwrap_or_default());
-            }
+        if let Some(sentence) = sentence(number) {
+            out.push_str(edit.lead);
+            starts.push(out.len());
+            out.push_str(sentence);
+            out.push_str(&edit.trail);
+        } else {
+            starts.push(out.len());
+            out.push_str(text.get(edit.range.clone()).unwrap_or_default());
         }
     }
     out.push_str(text.get(done..).unwrap_or_default());
