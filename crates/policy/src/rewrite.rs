@@ -96,7 +96,12 @@ pub fn rewrite(
     let (blanked, starts) = apply(text, &edits, |_| Some(BLANK));
     let policy = reading.parse(file_name, &blanked).map_err(|problems| {
         // What is told has to stand where the file has it, not where the blanks have moved it.
-        RewriteError::Problems(reading.parse(file_name, text).err().unwrap_or(problems))
+        match reading.parse(file_name, text).err() {
+            Some(own) if own.list().iter().any(|problem| !lacks_a_sentence(problem)) => {
+                RewriteError::Problems(own)
+            }
+            _ => RewriteError::Unsafe(format!("with them it would not be in order ({problems})")),
+        }
     })?;
     let terms = terms_by_start(&policy, &blanked);
     let decided = edits.iter().zip(&starts).map(|(edit, start)| decide(edit, terms.get(start)));
@@ -122,6 +127,11 @@ pub fn rewrite(
         }
     }
     Ok(rewritten)
+}
+
+/// Returns whether what is wrong is just what writing a sentence mends.
+fn lacks_a_sentence(problem: &Problem) -> bool {
+    problem.message.ends_with("has no `says`") || problem.message.starts_with("says is empty")
 }
 
 /// What becomes of the place of a sentence.

@@ -169,3 +169,53 @@ rules:
     let error = error.unwrap_err().to_string();
     assert!(error.contains("policy.yaml:11:14: "), "{error}");
 }
+
+/// A comment before the numbers must not make braces of lines, nor lines of braces: the file would be no YAML afterwards.
+#[test]
+fn a_comment_before_the_numbers_does_not_hide_what_they_stand_in() {
+    let before = "\
+rules:
+  - name: r
+    match: { path: /a }
+    limits:
+      - { name: braces,
+          key: global, # a comment
+          sliding_log: { limit: 10, window: 1m }, # another
+        }
+      - &anchored { name: anchored, key: global, # a comment
+          sliding_log: { limit: 10, window: 1m } }
+      - name: lines
+        key: global # of all, each,
+        sliding_log: { limit: 10, window: 1m }
+";
+    let rewritten = written(before, &[]).unwrap();
+    let names: Vec<&str> = rewritten.written.iter().map(|one| one.limit.as_str()).collect();
+    assert_eq!(names, ["r/braces", "r/anchored", "r/lines"]);
+    let says = format!("says: \"{}\"", rewritten.written[0].says);
+    let after = before
+        .replace("          sliding_log", &format!("          {says}, sliding_log"))
+        .replace("\n        sliding_log", &format!("\n        {says}\n        sliding_log"));
+    assert_eq!(rules(&rewritten), after);
+}
+
+/// A file that lacks nothing but its sentences must not be answered with what it lacks by the command that writes them.
+#[test]
+fn where_no_sentence_can_be_written_it_is_told_instead_of_that_one_is_missing() {
+    let error = written(
+        "\
+rules:
+  - name: r
+    match: { path: /a }
+    limits:
+      - ? name
+        : l
+        ? key
+        : global
+        ? sliding_log
+        : { limit: 10, window: 1m }
+",
+        &[],
+    );
+    let error = error.unwrap_err();
+    assert!(matches!(error, RewriteError::Unsafe(_)), "{error}");
+}
