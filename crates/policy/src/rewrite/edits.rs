@@ -109,11 +109,8 @@ impl<'a> Edits<'a> {
     /// Returns the place of a sentence that is there, or whose member is and has nothing in it.
     fn there(&self, says: &Entry, gives_way: bool) -> Option<Edit> {
         let place = says.value.place;
-        let Some(before) = says.value.scalar() else {
-            let nothing = matches!(&says.value.value, Value::Scalar { text, .. } if text.is_empty());
-            let at = behind_colon(self.text, says).filter(|_| nothing)?;
-            let (lead, trail) = (" ", String::new());
-            return Some(Edit { fate: Fate::Missing, range: at..at, lead, trail, before: None, place });
+        let Some(before) = says.value.scalar().filter(|before| !before.is_empty()) else {
+            return self.instead_of_nothing(says);
         };
         let range = value_of(self.text, says)?;
         // What is repeated elsewhere is not taken away from there.
@@ -124,6 +121,19 @@ impl<'a> Edits<'a> {
             (false, false) => Fate::Stays,
         };
         Some(Edit { fate, range, lead: "", trail: String::new(), before: Some(before.to_owned()), place })
+    }
+
+    /// Returns the place of a sentence whose member is there, with nothing behind it: no text, `~` or an empty one.
+    fn instead_of_nothing(&self, says: &Entry) -> Option<Edit> {
+        let Value::Scalar { text, plain } = &says.value.value else { return None };
+        let (range, lead) = if *plain && text.is_empty() {
+            let at = behind_colon(self.text, says)?;
+            (at..at, " ")
+        } else {
+            (value_of(self.text, says)?, "")
+        };
+        let (trail, place) = (String::new(), says.value.place);
+        Some(Edit { fate: Fate::Missing, range, lead, trail, before: None, place })
     }
 
     /// Returns the place above an algorithm that has no sentence beside it.

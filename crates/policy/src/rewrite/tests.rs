@@ -219,3 +219,22 @@ rules:
     let error = error.unwrap_err();
     assert!(matches!(error, RewriteError::Unsafe(_)), "{error}");
 }
+
+/// Who writes `says:` and leaves the sentence to the command must get it, however nothing is written.
+#[test]
+fn a_sentence_is_written_where_says_stands_with_nothing_behind_it() {
+    for nothing in ["", " # of all", " ~", " null # of all", " \"\"", " ''   # of all"] {
+        let limit = "key: global\n        sliding_log: { limit: 10, window: 1m }\n";
+        let before = format!(
+            "rules:\n  - name: r\n    match: {{ path: /a }}\n    limits:\n      - name: l\n        says:{nothing}\n        {limit}"
+        );
+        let rewritten = written(&before, &[]).unwrap_or_else(|error| panic!("{nothing:?}: {error}"));
+        let comment = nothing.find('#').map_or("", |at| nothing.get(at..).unwrap());
+        let line = rewritten.text.lines().find(|line| line.contains("says:")).unwrap();
+        assert!(
+            line.starts_with("        says: \"Never more than 10 requests in any minute, for everyone"),
+            "{line}"
+        );
+        assert!(line.ends_with(comment), "{line}");
+    }
+}
