@@ -5,6 +5,7 @@
 
 mod corpus;
 mod mutations;
+mod policies;
 
 use std::fs;
 use std::path::Path;
