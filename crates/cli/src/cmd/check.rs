@@ -31,12 +31,17 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
                 }
                 (if items.iter().any(Item::fails) { Exit::Problems } else { Exit::Fine }, items)
             }
-            Err(error) if error.is_unreadable() => (Failure::unusable(error).tell(), Vec::new()),
             Err(error) => {
-                if args.format == Format::Text {
-                    out.line(&error.to_string());
+                // A file that is no YAML has a place all the same, which a code host can show.
+                let items = error.problems().map(Item::of_problems).unwrap_or_default();
+                if error.is_unreadable() {
+                    (Failure::unusable(error).tell(), items)
+                } else {
+                    if args.format == Format::Text {
+                        out.line(&error.to_string());
+                    }
+                    (Exit::Problems, items)
                 }
-                (Exit::Problems, error.problems().map(Item::of_problems).unwrap_or_default())
             }
         };
         all.extend(items);

@@ -48,7 +48,13 @@ fn by_ending(path: Option<&Path>) -> ThreatFormat {
 
 /// Tells what of a copy is no longer so, and how to renew it.
 fn check(model: &ThreatModel<'_>, copy: &Path, policy: &str) -> Result<Exit, Failure> {
-    let renew = format!("renew it with: tidegate threat-model {policy} --output {}", copy.display());
+    // A page in HTML would be no better when renewed.
+    let ours = if matches!(by_ending(Some(copy)), ThreatFormat::Html) {
+        copy.with_extension("md")
+    } else {
+        copy.to_owned()
+    };
+    let renew = format!("renew it with: tidegate threat-model {policy} --output {}", ours.display());
     let text = fs::read_to_string(copy).map_err(|error| {
         Failure::unusable(format!("cannot read {}: {error}", copy.display())).advise(&renew)
     })?;

@@ -118,6 +118,9 @@ fn a_copy_that_cannot_be_used_is_told_with_the_reason() {
         let output = run(["threat-model", SEED, "--check", copy.to_str().unwrap()]);
         assert_eq!(output.status.code(), Some(2), "{name}");
         assert!(text(&output.stderr).contains(why), "{output:?}");
+        // What is advised has to help: a page renewed in HTML would be refused again.
+        let renewed = format!("--output {}", copy.display()).replace("page.html", "page.md");
+        assert!(text(&output.stderr).trim_end().ends_with(&renewed), "{output:?}");
     }
     let missing = run(["threat-model", SEED, "--check", "nowhere.md"]);
     assert_eq!(missing.status.code(), Some(2));

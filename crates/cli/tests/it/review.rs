@@ -92,6 +92,18 @@ fn json_and_sarif_hold_what_was_found_in_every_file() {
     assert_eq!(suppressed, [Value::from(format!("file://{accepted}"))]);
 }
 
+/// A slip of YAML that only standard error tells of leaves a code host with a failed check and nothing to show for it.
+#[test]
+fn a_file_that_is_no_yaml_is_an_annotation_too() {
+    let output = check(&["--format", "github"], "rules: [\n");
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let told = text(&output.stdout);
+    assert!(told.starts_with("::error file=<stdin>,line=2,col=1,"), "{told}");
+    assert!(told.contains("this is not YAML"), "{told}");
+    let output = check(&["--format", "json"], "rules: [\n");
+    assert!(text(&output.stdout).contains("\"errors\":1"), "{output:?}");
+}
+
 #[test]
 fn github_is_told_by_a_command_a_line() {
     let output = check(&["--format", "github"], &policy(""));
