@@ -23,7 +23,7 @@ pub(super) const FILLERS: [&str; 6] = [
     "a an the and of for on in to by with from at per each every any after where that which it its this same \
      such so hence thus therefore as you we us they who please only just also then together",
     // To be, to have, to be able.
-    "is are be can may will must has have had do does gets get got",
+    "is are be can may will has have had do does gets get got",
     // To limit.
     "limit limits limited cap caps capped hard max maximum held throttled restricted allowed allows allow \
      permitted granted accepted admitted let through counted counts count rate happen key fine",
@@ -52,6 +52,8 @@ pub(super) const FILLER_PHRASES: &[&str] = &[
     "a total of",
     "not exceeding",
     "held back",
+    "it must",
+    "must be",
 ];
 
 /// Signs that add nothing.
