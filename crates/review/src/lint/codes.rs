@@ -232,24 +232,26 @@ fn too_wide(view: &View<'_>) -> Vec<Draft> {
     drafts
 }
 
+/// A recovery may end in a link rather than a code, so only many tries at it are asked about.
 fn no_code(view: &View<'_>) -> Vec<Draft> {
-    let unnamed =
-        view.sign_ins().filter(|subject| subject.class() == Class::Verify && subject.rule.guesses.is_none());
-    unnamed
-        .map(|subject| {
-            let tries = view.on_account(subject).iter().map(|(_, quota)| quota.most_from_idle(DAY)).min();
-            let tries = tries.map_or_else(|| "any number of".to_owned(), spoken_count);
-            Draft::of_rule(
-                subject,
-                Severity::Note,
-                format!(
-                    "{} does not say which code it guards: {tries} tries a day at an account mean nothing without its length",
-                    subject.rule.name
-                ),
-                "declare it under `codes`, and name it as `guesses`",
-            )
-        })
-        .collect()
+    let checks = |class| matches!(class, Class::Verify | Class::Recovery);
+    let unnamed = view.sign_ins().filter(|subject| checks(subject.class()) && subject.rule.guesses.is_none());
+    let drafts = unnamed.filter_map(|subject| {
+        let tries = view.on_account(subject).iter().map(|(_, quota)| quota.most_from_idle(DAY)).min();
+        let are_many = tries.is_none_or(|tries| tries > PASSWORDS.0);
+        if subject.class() == Class::Recovery && !are_many {
+            return None;
+        }
+        let severity = if are_many { Severity::Warning } else { Severity::Note };
+        let tries = tries.map_or_else(|| "any number of".to_owned(), spoken_count);
+        let message = format!(
+            "{} does not say which code it guards: {tries} tries a day at an account mean nothing without its length",
+            subject.rule.name
+        );
+        let remedy = "declare it under `codes`, and name it as `guesses`";
+        Some(Draft::of_rule(subject, severity, message, remedy))
+    });
+    drafts.collect()
 }
 
 fn passwords(view: &View<'_>) -> Vec<Draft> {
