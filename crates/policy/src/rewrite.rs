@@ -129,9 +129,11 @@ pub fn rewrite(
     Ok(rewritten)
 }
 
-/// Returns whether what is wrong is just what writing a sentence mends.
+/// Returns whether what is wrong is just what writing a sentence mends; files that are included are written on their own.
 fn lacks_a_sentence(problem: &Problem) -> bool {
-    problem.message.ends_with("has no `says`") || problem.message.starts_with("says is empty")
+    let is_lacking =
+        problem.message.ends_with("has no `says`") || problem.message.starts_with("says is empty");
+    problem.place.file == 0 && is_lacking
 }
 
 /// What becomes of the place of a sentence.

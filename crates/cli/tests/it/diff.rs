@@ -41,8 +41,10 @@ fn the_page_shows_what_the_command_says() {
 
 #[test]
 fn what_is_denied_fails_and_what_is_not_passes() {
-    let looser =
-        [("limit: 5, window: 24h", "limit: 6, window: 24h"), ("more than five in any", "more than six in any")];
+    let looser = [
+        ("limit: 5, window: 24h", "limit: 6, window: 24h"),
+        ("more than five in any", "more than six in any"),
+    ];
     assert_eq!(diff(&["--deny", "looser,fresh"], &looser).status.code(), Some(1));
     assert_eq!(diff(&["--deny", "tighter"], &looser).status.code(), Some(0));
     let renamed = [("name: per-challenge", "name: by-challenge")];

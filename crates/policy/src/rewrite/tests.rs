@@ -1,5 +1,5 @@
 use super::*;
-use crate::Nowhere;
+use crate::{Nowhere, Surroundings};
 
 const HEAD: &str = "tidegate: 1\ngateway: { listen: 127.0.0.1:8080, upstream: http://127.0.0.1:3000 }\n";
 
@@ -237,4 +237,29 @@ fn a_sentence_is_written_where_says_stands_with_nothing_behind_it() {
         );
         assert!(line.ends_with(comment), "{line}");
     }
+}
+
+/// One file, by whatever path.
+struct Team(String);
+
+impl Surroundings for Team {
+    fn file(&self, _path: &str) -> Result<Vec<u8>, String> {
+        Ok(self.0.clone().into_bytes())
+    }
+
+    fn variable(&self, _name: &str) -> Option<String> {
+        None
+    }
+}
+
+/// A file whose own sentences could be written must not be called unwritable for what a team's file lacks.
+#[test]
+fn a_sentence_that_an_included_file_lacks_is_told_of_in_that_file() {
+    let rule = "rules:\n  - name: r\n    match: { path: /a }\n    limits:\n      - name: l\n        key: global\n        \
+                sliding_log: { limit: 10, window: 1m }\n";
+    let team = format!("tidegate: 1\n{rule}");
+    let text = format!("{HEAD}include: {{ team: team.yaml }}\n{rule}");
+    let error = rewrite(Reading::of(&Team(team)), "policy.yaml", &text, &[]).unwrap_err();
+    assert!(matches!(&error, RewriteError::Problems(_)), "{error}");
+    assert!(error.to_string().contains("team.yaml:6:9: the limit has no `says`"), "{error}");
 }
