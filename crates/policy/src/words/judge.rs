@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use tidegate_algorithms::Quota;
+
 use super::claim::{Claim, Says};
 use super::fraction::Fraction;
 use super::names::{self, Named};
@@ -26,6 +28,7 @@ pub(super) fn judge(says: &str, claims: &[Claim], meaning: &Meaning<'_>) -> Read
     let mut judge =
         Judge { meaning, says, claims, contradictions: Vec::new(), misleading: Vec::new(), unclear: None };
     numbers::hold(&mut judge);
+    judge.burst_of_a_window();
     judge.key();
     judge.units();
     judge.failures();
@@ -68,6 +71,17 @@ impl Judge<'_> {
 
     fn written(&self, place: &Range<usize>) -> String {
         self.says.get(place.clone()).unwrap_or(self.says).to_owned()
+    }
+
+    /// A window that is said to take some at once and others after that: the numbers may be the same, and the limit is not.
+    fn burst_of_a_window(&mut self) {
+        let is_bucket = matches!(self.meaning.quota, Quota::TokenBucket(_) | Quota::LeakyBucket(_));
+        let claims = self.claims;
+        let burst = claims.iter().find(|claim| matches!(claim.says, Says::Burst(_)));
+        let rates = claims.iter().any(|claim| matches!(claim.says, Says::Rate(_)));
+        if let (false, true, Some(burst)) = (is_bucket, rates, burst) {
+            self.unsure(burst, "a window takes no more at once than in all");
+        }
     }
 
     /// Every part of the key has to be said, and nothing else.

@@ -48,6 +48,16 @@ pub(super) fn lower(says: &str) -> String {
         .collect()
 }
 
+/// Returns where "Ms" stands by itself: a thousand million times what is meant.
+pub(super) fn megaseconds(says: &str) -> Option<Range<usize>> {
+    let is_part = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphabetic);
+    let bytes = says.as_bytes();
+    let found = says.match_indices("Ms").find(|(at, _)| {
+        !is_part(at.checked_sub(1).and_then(|at| bytes.get(at))) && !is_part(bytes.get(at.saturating_add(2)))
+    });
+    found.map(|(at, written)| at..at.saturating_add(written.len()))
+}
+
 /// Takes a sentence in lower case apart.
 ///
 /// Hyphens and underscores within words are spaces; between numerals a hyphen stays, since it makes a range.

@@ -1,17 +1,18 @@
 //! The words of a limit, held against its numbers.
 //!
-//! A policy says each limit twice: in numbers, which are carried out, and in a sentence, which people read. [`read`]
+//! A policy says each limit twice: in numbers, which are carried out, and in a sentence, which people read. `read`
 //! takes the sentence apart and holds every claim against the numbers: what is nominal ("n per T") against the nominal
-//! numbers, what is a bound ("never", "in any") against the most that any span admits. [`canonical`] writes the sentence
+//! numbers, what is a bound ("never", "in any") against the most that any span admits. `canonical` writes the sentence
 //! that says just what the numbers say.
 //!
-//! A sentence is tokens ([`lexer`]), then pieces such as a count or a time ([`piece`]), then claims ([`claim`]), and the
-//! claims are judged ([`judge`]). A word that is in no piece and in no list leaves the sentence unread: nobody can say
+//! A sentence is tokens (`lexer`), then pieces such as a count or a time (`piece`), then claims (`claim`), and the
+//! claims are judged (`judge`). A word that is in no piece and in no list leaves the sentence unread: nobody can say
 //! what it adds.
 
 mod align;
 mod canonical;
 mod claim;
+mod doubt;
 mod fraction;
 mod judge;
 mod lexer;
@@ -125,6 +126,9 @@ pub fn read(says: &str, meaning: &Meaning<'_>) -> Reading {
 
 /// Reads the claims of a sentence; the error says where and why it cannot be read.
 fn claims(says: &str, meaning: &Meaning<'_>) -> Result<Vec<claim::Claim>, (Range<usize>, String)> {
+    if let Some(place) = lexer::megaseconds(says) {
+        return Err((place, "\"Ms\" are not milliseconds; write ms".to_owned()));
+    }
     let text = lexer::lower(says);
     let tokens = lexer::tokens(&text).map_err(|unreadable| (unreadable.place, unreadable.why))?;
     let cost = match meaning.cost {
@@ -138,8 +142,11 @@ fn claims(says: &str, meaning: &Meaning<'_>) -> Result<Vec<claim::Claim>, (Range
     };
     let unit = meaning.unit.and_then(names::Noun::of);
     let context = piece::Context { names: names::Names::of(meaning.key), unit, cost, items };
-    let pieces = context.pieces(&tokens);
-    pieces.and_then(|pieces| claim::claims(&pieces)).map_err(|stuck| (stuck.place, stuck.why))
+    let told = |stuck: piece::Stuck| (stuck.place, stuck.why);
+    let pieces = context.pieces(&tokens).map_err(told)?;
+    let claims = claim::claims(&pieces).map_err(told)?;
+    let doubts = doubt::Doubts { tokens: &tokens, pieces: &pieces, claims: &claims };
+    doubts.first().map_or(Ok(claims.clone()), |stuck| Err(told(stuck)))
 }
 
 #[cfg(test)]

@@ -21,3 +21,15 @@ fn sentences_as_people_write_them_are_read_as_they_are_meant() {
     }
     assert!(wrong.is_empty(), "{} sentences:\n{}", wrong.len(), wrong.join("\n"));
 }
+
+/// Guards the reading against its worst fault: to agree with a sentence that says something else to whoever reads it. Words
+/// that mean nothing each for itself mean something together.
+#[test]
+fn sentences_that_only_sound_like_the_limit_do_not_agree() {
+    let agreed: Vec<String> = lines("sly.txt")
+        .iter()
+        .filter(|line| outcome(&line.read()).0 == "agrees")
+        .map(|line| format!("{} | {} | {}", line.quota, line.key, line.sentence))
+        .collect();
+    assert!(agreed.is_empty(), "{} sentences:\n{}", agreed.len(), agreed.join("\n"));
+}
