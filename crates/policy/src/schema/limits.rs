@@ -8,7 +8,7 @@ use super::{algorithms, keys, rules};
 /// The members that a plan or an override has beside its algorithm.
 fn words() -> Vec<Member> {
     vec![
-        need("says", "The limit in words.", text("")),
+        need("says", "The limit in words.", sentence()),
         member("note", "Free text that is never read.", text("")),
     ]
 }
@@ -17,7 +17,7 @@ fn words() -> Vec<Member> {
 pub(super) fn limit() -> Value {
     let mut members = vec![
         need("name", "Its name, unique in the rule.", name()),
-        member("says", "The limit in words.", text("")),
+        member("says", "The limit in words.", sentence()),
         member("note", "Free text that is never read.", text("")),
         need("key", "What is counted on.", keys::used()),
         member("cost", "How many units a request takes; 1 unless said.", cost()),
@@ -142,4 +142,9 @@ fn over() -> Value {
         need("because", "Why.", text("")),
     ]);
     with_algorithm(members)
+}
+
+/// Returns the shape of a sentence.
+fn sentence() -> Value {
+    json!({ "type": "string", "pattern": "\\S", "maxLength": 1_000 })
 }

@@ -1,9 +1,12 @@
 //! What a limit says and allows: for everybody, for a plan, for one key.
 
 use super::algorithms::{self, ALGORITHMS};
-use crate::file::{Fields, Report};
+use crate::file::{Fields, Node, Report};
 use crate::limit::Terms;
 use crate::problem::At;
+
+/// The most characters of a sentence.
+const LONGEST_SENTENCE: usize = 1_000;
 
 /// Reads the words and the algorithm of `what`, a limit, a plan or an override.
 pub(super) fn read(fields: &mut Fields<'_>, what: &str, report: &mut Report) -> Option<Terms> {
@@ -13,11 +16,25 @@ pub(super) fn read(fields: &mut Fields<'_>, what: &str, report: &mut Report) -> 
         fields.lack(&["says"], format!("{what} has no `says`"), remedy);
     }
     let at = At(says.map_or(fields.place(), |node| node.place));
-    let says = says.and_then(|node| node.text("says", report));
+    let says = says.and_then(|node| sentence(node, report));
     let remark = note(fields, report);
     let quota = algorithms::read(fields, what, report);
     let (quota, numbers) = quota?;
     Some(Terms { says: says?.to_owned(), note: remark, quota, numbers, at })
+}
+
+/// Reads a sentence, of a length at which people read it.
+fn sentence<'n>(node: &'n Node, report: &mut Report) -> Option<&'n str> {
+    let says = node.text("says", report)?;
+    let length = says.chars().count();
+    if length > LONGEST_SENTENCE {
+        let remedy = format!(
+            "say it in {LONGEST_SENTENCE} characters at most; `note` takes what else there is to say"
+        );
+        report.add(node.place, format!("says has {length} characters"), remedy);
+        return None;
+    }
+    Some(says)
 }
 
 /// Reads the note.

@@ -47,7 +47,8 @@ fn by_address_only(view: &View<'_>) -> Vec<Draft> {
     let is_only = |subject: &Subject<'_>| {
         let met = view.met_by(*subject);
         let named = |kind| met.iter().any(|limit| reach::has(&limit.key, kind));
-        named(Kind::Address) && !named(Kind::Somebody) && !named(Kind::Renewable)
+        // Beside an address in one key an account holds nobody who has another address.
+        named(Kind::Address) && !named(Kind::Renewable) && view.on_account(*subject).is_empty()
     };
     let draft = |subject: Subject<'_>| {
         let by_address =
@@ -104,12 +105,15 @@ fn one_address(view: &View<'_>) -> Vec<Draft> {
         named && !met.iter().any(|limit| reach::holds_for_address(&limit.key))
     };
     let draft = |subject: Subject<'_>| {
-        let each = view.on_account(subject).iter().map(|(_, quota)| quota.nominal()).min().unwrap_or(1);
+        let met = view.met_by(subject).into_iter();
+        let of_somebody = met.filter(|limit| reach::has(&limit.key, Kind::Somebody));
+        let each = of_somebody.map(|limit| loosest(limit).nominal()).min().unwrap_or(1);
+        let guesses = if each == 1 { "1 guess".to_owned() } else { format!("{each} guesses") };
         Draft::of_rule(
             subject,
             Severity::Warning,
             format!(
-                "{} has no limit by address: one machine may try {each} guesses at each of any number of accounts at once",
+                "{} has no limit by address: one machine may try {guesses} at each of any number of accounts at once",
                 subject.rule.name
             ),
             "add a limit with `client_ip` as its key, wide enough for those who share an address",

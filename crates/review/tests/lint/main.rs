@@ -102,3 +102,32 @@ fn the_index_shows_how_a_finding_is_accepted() {
     assert_eq!(accepted, ["verify-by-address-only"]);
     assert!(!found.iter().any(|finding| finding.id.starts_with("accept-")), "{found:#?}");
 }
+
+/// Beside an address in one key an account holds nobody: whoever comes from elsewhere begins afresh.
+#[test]
+fn a_key_of_address_and_account_together_holds_no_account() {
+    let found = reviewed(
+        "pair.yaml",
+        "\
+tidegate: 1
+gateway: { listen: 0.0.0.0:8080, upstream: http://127.0.0.1:3000 }
+codes: { otp: { digits: 6, step: 30s, skew_steps: 1 } }
+keys: { account: { json: /account, normalize: [trim, lowercase] } }
+rules:
+  - name: verify
+    class: verify
+    match: { method: POST, path: /otp/verify }
+    guesses: otp
+    on_store_failure: deny
+    limits:
+      - name: per-pair
+        says: Never more than five in any 24 hours, per client ip and account.
+        key: [client_ip, account]
+        sliding_log: { limit: 5, window: 24h }
+",
+    );
+    let said = |id: &str| found.iter().find(|one| one.id == id).map(|one| one.message.clone());
+    assert!(said("verify-by-address-only").is_some(), "{found:#?}");
+    let one = said("one-address-tries-everybody").unwrap();
+    assert!(one.contains("may try 5 guesses at each"), "{one}");
+}
