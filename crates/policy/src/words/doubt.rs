@@ -198,6 +198,9 @@ impl Doubts<'_> {
             {
                 return Some(stuck(time, "it cannot be told whether this is how often, or how many at once"));
             }
+            if let Some(time) = next.filter(|next| self.is_parted(piece, next)) {
+                return Some(stuck(time, "it cannot be told whether this is how often, or how far apart"));
+            }
             if piece.what != What::Then {
                 continue;
             }
@@ -213,6 +216,18 @@ impl Doubts<'_> {
             }
         }
         None
+    }
+
+    /// Returns whether a number and a time beside it are parted: "five attempts, each a minute", "a minute after five".
+    fn is_parted(&self, first: &Piece, second: &Piece) -> bool {
+        let is_time = |piece: &Piece| matches!(piece.what, What::Per(_) | What::In(_) | What::Any(_));
+        let is_count = |piece: &Piece| matches!(piece.what, What::Count(_));
+        let mut between = self.between(first.place.end, second.place.start);
+        if is_count(first) && is_time(second) {
+            between.any(|token| token.kind == Kind::Sign(','))
+        } else {
+            is_time(first) && is_count(second) && between.any(|token| token.word() == Some("after"))
+        }
     }
 
     /// Returns whether a piece is "after that" behind what comes then: "and five a second after that".
