@@ -51,6 +51,7 @@ mod outage;
 mod plan;
 #[cfg(feature = "policy")]
 mod policy;
+mod prepared;
 #[cfg(feature = "policy")]
 mod reload;
 #[cfg(feature = "policy")]
@@ -72,6 +73,7 @@ pub use limiter::{Limiter, Snapshot};
 pub use observe::{LimitObserved, Observed, TermsObserved};
 pub use options::{BuildError, CheckOptions, UnknownLimit};
 pub use outage::{Degraded, StoreHealth};
+pub use prepared::{AskedLimit, Prepared};
 #[cfg(feature = "policy")]
 pub use reload::{ReloadError, Reloaded};
 #[cfg(feature = "policy")]

@@ -186,18 +186,28 @@ impl Snapshot {
         keys: impl IntoIterator<Item = (&'k str, K)>,
         options: CheckOptions,
     ) -> Result<Verdict, UnknownLimit> {
+        let plan = self.plan_keys(keys, options.cost)?;
+        Ok(self.inner.run(&plan, options).await)
+    }
+
+    /// Plans checks of several limits, each on its key.
+    pub(crate) fn plan_keys<'k, K: AsRef<[u8]>>(
+        &self,
+        keys: impl IntoIterator<Item = (&'k str, K)>,
+        cost: Option<u32>,
+    ) -> Result<Plan, UnknownLimit> {
         let mut plan = Plan::default();
         for (name, key) in keys {
             let found = self.inner.by_name.get(name).copied();
             let index = found.ok_or_else(|| self.unknown(name))?;
             let limit = self.inner.limits.get(index).and_then(|registered| registered.variants.first());
-            let cost = options.cost.unwrap_or(limit.map_or(1, Limit::cost));
+            let cost = cost.unwrap_or(limit.map_or(1, Limit::cost));
             plan.push(index, |out| {
                 out.extend_from_slice(key.as_ref());
                 Ok::<_, UnknownLimit>(Some(Terms { variant: 0, cost }))
             })?;
         }
-        Ok(self.inner.run(&plan, options).await)
+        Ok(plan)
     }
 
     pub(crate) fn unknown(&self, name: &str) -> UnknownLimit {

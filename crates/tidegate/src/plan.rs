@@ -36,6 +36,7 @@ pub(crate) struct Terms {
 pub(crate) struct Asked {
     pub(crate) limit: usize,
     pub(crate) variant: usize,
+    pub(crate) cost: u32,
 }
 
 impl Plan {
@@ -77,7 +78,7 @@ impl Plan {
         self.items.iter().map(move |item| {
             let key = self.keys.get(start..item.key_end).unwrap_or_default();
             start = item.key_end;
-            (Asked { limit: item.limit, variant: item.variant }, key)
+            (Asked { limit: item.limit, variant: item.variant, cost: item.cost }, key)
         })
     }
 

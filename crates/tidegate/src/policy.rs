@@ -163,7 +163,7 @@ impl Compiled {
     ///
     /// # Errors
     /// With the ruling when no store has to be asked for it.
-    fn plan(
+    pub(crate) fn plan(
         &self,
         request: &Request<'_>,
         ready: Option<&ReadyKeys>,

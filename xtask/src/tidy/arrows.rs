@@ -63,6 +63,12 @@ const ROOMS: &[Room] = &[
         ]),
         "the network faces ask the limiter and do no arithmetic of their own",
     ),
+    Room::new(
+        "tidegate-attack",
+        4,
+        May::Only(&["tidegate", "tidegate-policy", "tidegate-review", "tidegate-store", "tidegate-algorithms"]),
+        "the bench attacks limits from outside: a gateway over the network, never by the server's own code",
+    ),
     Room::new("tidegate-cli", 5, May::Any, "the one binary puts everything together"),
     Room::new(
         "xtask",

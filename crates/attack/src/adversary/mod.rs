@@ -1,0 +1,269 @@
+//! Adversaries: whom limits are there for, one a file.
+//!
+//! Each says what it needs to know and to have, which limits it fits, and makes the seats that play it. What it is known to
+//! reach stands in its tests.
+
+mod greedy;
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use tidegate::{OnStoreFailure, OnSuccess, Quota};
+use tidegate_algorithms::{Span, Timestamp};
+use tidegate_policy::{Class, Code, Price};
+
+use crate::act::{Seat, Who};
+use crate::measure::Measured;
+use crate::world::{Incident, Setting};
+
+/// Something an adversary has to know or to have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Need {
+    /// The limit's numbers.
+    Policy,
+    /// When windows begin by the server's clock.
+    Phase,
+    /// What refusals say of when to come back.
+    RetryAfter,
+    /// Many addresses.
+    Addresses,
+    /// An IPv6 network shorter than the key's prefix.
+    Ipv6Network,
+    /// Many accounts or phone numbers to try.
+    Subjects,
+    /// New sessions or challenges at will.
+    Sessions,
+    /// An account of his own.
+    OwnAccount,
+    /// Requests under way at once.
+    Concurrency,
+    /// That the store goes down, by chance or by his doing.
+    Outage,
+    /// That processes start anew.
+    Restarts,
+}
+
+/// What an adversary has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Means {
+    /// How many addresses send for him.
+    pub addresses: u32,
+    /// The length of the prefix of the IPv6 network that he holds.
+    pub ipv6_prefix: u8,
+    /// The most requests a second that he makes.
+    pub rate: u32,
+    /// How many accounts or numbers he tries.
+    pub subjects: u32,
+    /// How many requests he can have under way at once.
+    pub concurrency: u32,
+    /// How many guesses he puts into one request, where the service takes several.
+    pub batch: u32,
+}
+
+impl Default for Means {
+    /// A hundred rented addresses, a /48, a thousand requests a second, ten thousand accounts.
+    fn default() -> Self {
+        Self { addresses: 100, ipv6_prefix: 48, rate: 1000, subjects: 10_000, concurrency: 20, batch: 10 }
+    }
+}
+
+/// What tells the keys of a limit apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Keyed {
+    /// Whom the request is about.
+    pub subject: bool,
+    /// The client's address, cut to prefixes of so many bits of IPv4 and IPv6.
+    pub address: Option<(u8, u8)>,
+    /// What the caller gets anew when he likes: a session, a challenge, a cookie, a header field of his own.
+    pub session: bool,
+}
+
+/// A limit that requests at the victim have to pass.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Guard {
+    /// Its name, `rule/limit`.
+    pub name: String,
+    /// Its numbers.
+    pub quota: Quota,
+    /// The units a request takes.
+    pub cost: u32,
+    /// What its keys are told apart by.
+    pub keyed: Keyed,
+    /// What a success does to it, if it counts failures only.
+    pub failures: Option<OnSuccess>,
+    /// What happens without its store.
+    pub on_store_failure: OnStoreFailure,
+}
+
+/// What is attacked, as an adversary who has read the policy knows it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Aim {
+    /// The rule's name.
+    pub rule: String,
+    /// The kind of endpoint it guards.
+    pub class: Class,
+    /// The code that is guessed at.
+    pub code: Option<Code>,
+    /// What a request costs its operator.
+    pub price: Option<Price>,
+    /// The limits that refuse, among them those of other rules that apply to the same requests.
+    pub guards: Vec<Guard>,
+    /// The index of the guard that a schedule is made for.
+    pub focus: usize,
+    /// How the limits are run.
+    pub setting: Setting,
+    /// Whether the address that a request itself claims is believed from anybody.
+    pub believes_anybody: bool,
+    /// Whether the keys that tell people apart are written in one spelling before they are compared.
+    pub one_spelling: bool,
+}
+
+impl Aim {
+    /// Aims at one quota with nothing around it.
+    pub fn at(quota: Quota) -> Self {
+        let guard = Guard {
+            name: "limit".to_owned(),
+            quota,
+            cost: 1,
+            keyed: Keyed { subject: true, ..Keyed::default() },
+            failures: None,
+            on_store_failure: OnStoreFailure::Deny,
+        };
+        Self {
+            rule: "limit".to_owned(),
+            class: Class::Api,
+            code: None,
+            price: None,
+            guards: vec![guard],
+            focus: 0,
+            setting: Setting::default(),
+            believes_anybody: false,
+            one_spelling: true,
+        }
+    }
+
+    /// Returns the guard in focus; `None` when nothing limits at all.
+    pub fn guard(&self) -> Option<&Guard> {
+        self.guards.get(self.focus)
+    }
+
+    /// Returns how many requests the guard in focus admits at once, at most.
+    pub fn burst(&self) -> u32 {
+        self.guard().map_or(1, |guard| guard.quota.nominal().checked_div(guard.cost.max(1)).unwrap_or(1))
+    }
+}
+
+/// When and with what an attack is played.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Play {
+    /// The instant at which it begins: what its phase to windows of the clock comes from.
+    pub start: Timestamp,
+    /// How long it goes on.
+    pub length: Span,
+    /// How far from the instants he aims at his requests arrive: a standard deviation.
+    pub jitter: Span,
+    /// What he has.
+    pub means: Means,
+}
+
+impl Play {
+    /// Returns the first instant after it.
+    pub fn end(&self) -> Timestamp {
+        self.start.saturating_add(self.length)
+    }
+}
+
+/// A mistake of the policy that an attack has shown.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Exposed {
+    /// The id of the review's finding that is of the same mistake, if there is one.
+    pub finding: Option<&'static str>,
+    /// What was seen, with its figures, as a sentence.
+    pub says: String,
+}
+
+/// What adversaries measured against each other: the best that one address with one account did, and this attack.
+#[derive(Debug, Clone, Copy)]
+pub struct Beside<'a> {
+    /// What one greedy client with one address reaches against one account in the same time.
+    pub alone: &'a Measured,
+    /// What this attack reached.
+    pub attack: &'a Measured,
+    /// How it was played.
+    pub play: &'a Play,
+}
+
+/// A strategy against limits.
+pub trait Adversary: Sync {
+    /// Returns its name, as commands and reports write it: `boundary-straddler`.
+    fn name(&self) -> &'static str;
+
+    /// Returns what it does, as a sentence.
+    fn what(&self) -> &'static str;
+
+    /// Returns what it has to know and to have.
+    fn needs(&self) -> &'static [Need];
+
+    /// Returns whether its schedule is made for one limit, so that it is played once for each.
+    fn is_for_one_limit(&self) -> bool {
+        false
+    }
+
+    /// Returns whether the instant at which it begins matters, so that it is played at several.
+    fn depends_on_phase(&self) -> bool {
+        true
+    }
+
+    /// Returns whether it is worth playing.
+    fn fits(&self, aim: &Aim) -> bool;
+
+    /// Returns those who play it, people among them where what it does to them is what counts.
+    fn seats(&self, aim: &Aim, play: &Play) -> Vec<Seat>;
+
+    /// Returns what happens to stores and processes while it is played.
+    fn incidents(&self, _aim: &Aim, _play: &Play) -> Vec<Incident> {
+        Vec::new()
+    }
+
+    /// Returns the mistake that it shows, if what it reached shows one.
+    fn exposes(&self, _aim: &Aim, _beside: &Beside<'_>) -> Option<Exposed> {
+        None
+    }
+}
+
+/// Returns every adversary, in the order of reports.
+pub fn adversaries() -> &'static [&'static dyn Adversary] {
+    &[&greedy::Greedy]
+}
+
+/// Returns the adversary of that name.
+pub fn named(name: &str) -> Option<&'static dyn Adversary> {
+    adversaries().iter().copied().find(|adversary| adversary.name() == name)
+}
+
+/// The subject that attacks on one account are about.
+pub const VICTIM: u32 = 0;
+
+/// The first subject of the adversary's own accounts; nobody else has one from there on.
+pub const OWN: u32 = 1 << 30;
+
+/// Returns an address of the adversary's, of networks that are nobody's: 198.18.0.0/15, then 240.0.0.0/4.
+pub fn address(index: u32) -> IpAddr {
+    let first = if index < 1 << 17 { 0xc612_0000 } else { 0xf000_0000 };
+    Ipv4Addr::from_bits(u32::wrapping_add(first, index)).into()
+}
+
+/// Returns an address in the IPv6 network that the adversary holds: the `host`-th of its `network`-th /64.
+pub fn ipv6_address(network: u32, host: u64) -> IpAddr {
+    let bits = (0x2001_0db8_u128 << 96) | (u128::from(network) << 64) | u128::from(host);
+    Ipv6Addr::from_bits(bits).into()
+}
+
+/// Returns an address of a person's own, outside the adversary's networks.
+pub fn home(person: u32) -> IpAddr {
+    Ipv4Addr::from_bits(0xcb00_0000_u32.wrapping_add(person % (1 << 24))).into()
+}
+
+/// Returns the coordinates of the adversary who asks about the victim from his first address.
+pub fn at_victim() -> Who {
+    Who::new(VICTIM, address(0))
+}

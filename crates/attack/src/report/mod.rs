@@ -1,0 +1,109 @@
+//! What the bench tells: data that a table, JSON and a page are written from.
+
+use serde::Serialize;
+
+use crate::adversary::Exposed;
+use crate::measure::Measured;
+
+/// What attacks on a policy came to.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// The policy's name as it was given.
+    pub policy: String,
+    /// Where chance began.
+    pub seed: u64,
+    /// How many requests were simulated over all.
+    pub requests: u64,
+    /// What was played at every rule.
+    pub rules: Vec<RuleReport>,
+}
+
+/// What attacks on one rule came to.
+#[derive(Debug, Clone, Serialize)]
+pub struct RuleReport {
+    /// The rule's name.
+    pub rule: String,
+    /// The kind of endpoint.
+    pub class: &'static str,
+    /// The limits that its requests have to pass.
+    pub limits: Vec<LimitShown>,
+    /// The code that is guessed at, in words.
+    pub code: Option<String>,
+    /// Why nothing was played, if nothing was.
+    pub skipped: Option<String>,
+    /// What every adversary came to, at his worst.
+    pub rows: Vec<Row>,
+    /// The mistakes that were shown, the gravest first.
+    pub exposed: Vec<Exposed>,
+}
+
+/// A limit as a report shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LimitShown {
+    /// Its name.
+    pub name: String,
+    /// Its sentence.
+    pub says: String,
+    /// Its algorithm and numbers.
+    pub numbers: String,
+    /// Its window in microseconds; of a bucket, the time it takes to fill.
+    pub window_micros: u64,
+    /// Whether windows begin by the clock, so that a drawing may show where.
+    pub by_the_clock: bool,
+}
+
+/// What one adversary came to, at the worst of the instants and jitters he was played at.
+#[derive(Debug, Clone, Serialize)]
+pub struct Row {
+    /// His name.
+    pub adversary: &'static str,
+    /// What he does.
+    pub what: &'static str,
+    /// What he needs, in words.
+    pub needs: Vec<&'static str>,
+    /// What he was played with, where it matters: `100 addresses`.
+    pub with: Option<String>,
+    /// The limit his schedule is made for, if it is made for one.
+    pub limit: Option<String>,
+    /// How often he was played.
+    pub plays: u32,
+    /// How long one play went on, in microseconds.
+    pub length_micros: u64,
+    /// What was measured in the play that let most through.
+    pub worst: Measured,
+    /// The least and the most guesses that plays let through: a single one can mislead.
+    pub between: (u64, u64),
+    /// How long a blind guess takes at what was seen.
+    pub guess: Option<GuessSeen>,
+    /// What the adversary's requests that passed cost the operator, and in what.
+    pub money: Option<(u64, String)>,
+    /// Whether more was seen than can be: a fault of ours.
+    pub is_exceeded: bool,
+}
+
+/// How long a blind guess takes by what was seen; times in seconds, `None` for never.
+///
+/// Up to the end of a play it goes by the instants at which guesses were made, beyond by the sustained rate. Chances are of
+/// the guesses made in that time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct GuessSeen {
+    /// The mean.
+    pub mean: Option<f64>,
+    /// The time by which half have succeeded.
+    pub p50: Option<f64>,
+    /// The time by which 95 of 100 have.
+    pub p95: Option<f64>,
+    /// The chance within a day.
+    pub chance_day: f64,
+    /// The chance within a year.
+    pub chance_year: f64,
+    /// Whether any of them lies beyond the end of the play, so that the sustained rate was gone by.
+    pub is_extended: bool,
+}
+
+impl Report {
+    /// Returns whether something admitted more than it can: a fault of ours.
+    pub fn is_exceeded(&self) -> bool {
+        self.rules.iter().flat_map(|rule| &rule.rows).any(|row| row.is_exceeded)
+    }
+}

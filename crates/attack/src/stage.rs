@@ -1,0 +1,63 @@
+//! One attack, played once: a fresh world, the adversary's seats, and what was measured.
+
+use std::sync::Arc;
+
+use tidegate::BuildError;
+use tidegate_algorithms::{LongRun, Span};
+
+use crate::adversary::{Adversary, Aim, Play};
+use crate::measure::{Measure, Measured, Wanted};
+use crate::simulate::{Course, simulate};
+use crate::target::Target;
+use crate::world::World;
+
+/// A second, a minute, an hour, a day.
+const SPANS: [Span; 4] =
+    [Span::from_secs(1), Span::from_secs(60), Span::from_secs(3600), Span::from_secs(86_400)];
+
+/// What is attacked, how, and with which chance.
+#[derive(Clone)]
+pub struct Stage {
+    /// What requests are made of.
+    pub target: Arc<dyn Target>,
+    /// Where chance begins.
+    pub seed: u64,
+    /// The most requests of one attack.
+    pub most_requests: u64,
+    /// The numbers of guesses whose instants are wanted, ascending.
+    pub guesses: Vec<u64>,
+}
+
+impl Stage {
+    /// Plays an attack.
+    ///
+    /// # Errors
+    /// When the limits cannot be built.
+    pub fn play(&self, adversary: &dyn Adversary, aim: &Aim, play: &Play) -> Result<Measured, BuildError> {
+        let mut world = World::new(Arc::clone(&self.target), aim.setting)?;
+        let mut measure = Measure::new(self.wanted(aim, play));
+        let course = Course { until: play.end(), most_requests: self.most_requests, seed: self.seed };
+        let (seats, incidents) = (adversary.seats(aim, play), adversary.incidents(aim, play));
+        simulate(&mut world, seats, incidents, course, &mut |event| measure.event(event));
+        Ok(measure.finish(&world))
+    }
+
+    fn wanted(&self, aim: &Aim, play: &Play) -> Wanted {
+        let mut spans: Vec<Span> = aim.guards.iter().map(|guard| guard.quota.window()).chain(SPANS).collect();
+        spans.sort_unstable();
+        spans.dedup();
+        let rates = aim.guards.iter().map(|guard| guard.quota.long_run());
+        let slowest = rates.min_by(|a, b| {
+            let cross = |a: &LongRun, b: &LongRun| u128::from(a.units).saturating_mul(b.micros.into());
+            cross(a, b).cmp(&cross(b, a))
+        });
+        Wanted {
+            start: play.start,
+            length: play.length,
+            spans,
+            first: SPANS.into_iter().filter(|span| *span <= play.length).collect(),
+            rate: slowest.unwrap_or(LongRun { units: 0, micros: 1 }),
+            guesses: self.guesses.clone(),
+        }
+    }
+}

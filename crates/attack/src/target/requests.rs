@@ -1,0 +1,1 @@
+//! Requests that a rule of a policy applies to.
