@@ -42,6 +42,25 @@ pub enum Need {
     Restarts,
 }
 
+impl Need {
+    /// Returns it in words, as the end of a sentence that begins with "needs".
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Policy => "the limit's numbers",
+            Self::Phase => "when windows begin",
+            Self::RetryAfter => "what refusals say of when to come back",
+            Self::Addresses => "many addresses",
+            Self::Ipv6Network => "an IPv6 network",
+            Self::Subjects => "many accounts or numbers to try",
+            Self::Sessions => "new sessions or codes at will",
+            Self::OwnAccount => "an account of his own",
+            Self::Concurrency => "requests under way at once",
+            Self::Outage => "an outage of the store",
+            Self::Restarts => "a restart",
+        }
+    }
+}
+
 /// What an adversary has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Means {
@@ -202,6 +221,11 @@ pub trait Adversary: Sync {
 
     /// Returns what it has to know and to have.
     fn needs(&self) -> &'static [Need];
+
+    /// Returns what it is played with, where that matters, in words: `100 addresses`.
+    fn with(&self, _means: &Means) -> Option<String> {
+        None
+    }
 
     /// Returns whether its schedule is made for one limit, so that it is played once for each.
     fn is_for_one_limit(&self) -> bool {

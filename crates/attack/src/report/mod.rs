@@ -1,6 +1,7 @@
 //! What the bench tells: data that a table, JSON and a page are written from.
 
 use serde::Serialize;
+use tidegate::{Anchor, Quota};
 
 use crate::adversary::Exposed;
 use crate::measure::Measured;
@@ -69,10 +70,12 @@ pub struct Row {
     pub plays: u32,
     /// How long one play went on, in microseconds.
     pub length_micros: u64,
-    /// What was measured in the play that let most through.
+    /// What was measured in the long play; its fullest spans and first times are those of the fullest play, whichever.
     pub worst: Measured,
-    /// The least and the most guesses that plays let through: a single one can mislead.
+    /// The least and the most guesses that short plays let through: a single one can mislead.
     pub between: (u64, u64),
+    /// What passed in the short play that let most through, as time in microseconds after the start and count so far.
+    pub close_up: Vec<(u64, u64)>,
     /// How long a blind guess takes at what was seen.
     pub guess: Option<GuessSeen>,
     /// What the adversary's requests that passed cost the operator, and in what.
@@ -99,6 +102,24 @@ pub struct GuessSeen {
     pub chance_year: f64,
     /// Whether any of them lies beyond the end of the play, so that the sustained rate was gone by.
     pub is_extended: bool,
+}
+
+impl LimitShown {
+    /// Returns what is shown of a limit.
+    pub fn of(name: &str, says: &str, numbers: &str, quota: &Quota) -> Self {
+        let by_the_clock = match quota {
+            Quota::FixedWindow(quota) => quota.anchor() == Anchor::Clock,
+            Quota::SlidingCounter(_) => true,
+            _ => false,
+        };
+        Self {
+            name: name.to_owned(),
+            says: says.to_owned(),
+            numbers: format!("{}: {numbers}", quota.algorithm()),
+            window_micros: quota.window().as_micros(),
+            by_the_clock,
+        }
+    }
 }
 
 impl Report {
