@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use tidegate::{Anchor, Quota};
+use tidegate_review::written;
 
 use crate::adversary::Exposed;
 use crate::measure::Measured;
@@ -106,7 +107,7 @@ pub struct GuessSeen {
 
 impl LimitShown {
     /// Returns what is shown of a limit.
-    pub fn of(name: &str, says: &str, numbers: &str, quota: &Quota) -> Self {
+    pub fn of(name: &str, says: &str, quota: &Quota) -> Self {
         let by_the_clock = match quota {
             Quota::FixedWindow(quota) => quota.anchor() == Anchor::Clock,
             Quota::SlidingCounter(_) => true,
@@ -115,7 +116,7 @@ impl LimitShown {
         Self {
             name: name.to_owned(),
             says: says.to_owned(),
-            numbers: format!("{}: {numbers}", quota.algorithm()),
+            numbers: written(quota),
             window_micros: quota.window().as_micros(),
             by_the_clock,
         }

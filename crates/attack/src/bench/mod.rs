@@ -1,0 +1,181 @@
+//! The bench: every adversary that fits, at every rule of a policy, at many instants, and what he came to at his worst.
+//!
+//! A single run can mislead tenfold: whether it begins just before a window's end or just after it, whether it hits the
+//! instants it aims at. So each attack is played short at many phases and jitters, and long at the one that let most through.
+//! Plays know nothing of each other, and go on side by side on all cores; what comes out does not depend on how many.
+
+mod plays;
+mod rows;
+mod workers;
+
+use std::fmt;
+use std::sync::Arc;
+
+use tidegate::BuildError;
+use tidegate_policy::{Policy, Rule};
+use tidegate_review::Guess;
+
+use crate::adversary::{Adversary, Aim, Means, adversaries};
+use crate::report::{LimitShown, Report, RuleReport};
+use crate::stage::Stage;
+use crate::target::{Requests, Target};
+
+pub use plays::Effort;
+pub(crate) use rows::Attack;
+pub(crate) use workers::run;
+
+/// What is played.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The rules; all unless said.
+    pub rules: Vec<String>,
+    /// The adversaries by name; all that fit unless said.
+    pub adversaries: Vec<String>,
+    /// Where chance begins.
+    pub seed: u64,
+    /// What adversaries have.
+    pub means: Means,
+    /// How much is played.
+    pub effort: Effort,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            rules: Vec::new(),
+            adversaries: Vec::new(),
+            seed: 1,
+            means: Means::default(),
+            effort: Effort::default(),
+        }
+    }
+}
+
+/// Why nothing can be played.
+#[derive(Debug)]
+pub enum BenchError {
+    /// The policy has no rule of that name.
+    NoRule {
+        /// What was asked for.
+        wanted: String,
+        /// What there is.
+        known: Vec<String>,
+    },
+    /// There is no adversary of that name.
+    NoAdversary {
+        /// What was asked for.
+        wanted: String,
+        /// What there is.
+        known: Vec<String>,
+    },
+    /// The limits cannot be built.
+    Build(BuildError),
+}
+
+/// Attacks every rule of a policy; `name` is what the report calls it, and `played` is called after every play with how many
+/// there are in all.
+///
+/// # Errors
+/// When a rule or an adversary that is asked for does not exist.
+pub fn attack(
+    policy: &Arc<Policy>,
+    name: &str,
+    options: &Options,
+    played: &(dyn Fn(usize) + Sync),
+) -> Result<Report, BenchError> {
+    let adversaries = chosen(&options.adversaries)?;
+    let mut report =
+        Report { policy: name.to_owned(), seed: options.seed, requests: 0, rules: Vec::new() };
+    let rules: Vec<(usize, &Rule)> = wanted(policy, &options.rules)?;
+    let mut attacks = Vec::new();
+    for (index, rule) in rules {
+        let shown = report.rules.len();
+        report.rules.push(empty(rule));
+        let Some(last) = report.rules.last_mut() else { continue };
+        match Requests::new(Arc::clone(policy), index) {
+            Err(unreachable) => last.skipped = Some(unreachable.to_string()),
+            Ok(requests) => {
+                let aim = requests.aim();
+                last.limits = limits(policy, &aim);
+                let guess = aim.code.as_ref().and_then(|code| Guess::of(code).ok());
+                last.code = guess.as_ref().map(Guess::to_string);
+                let stage = Stage::new(Arc::new(requests) as Arc<dyn Target>, options.seed, guess);
+                attacks.extend(Attack::all(&adversaries, &aim, &stage, options).map(|attack| (shown, attack)));
+            }
+        }
+    }
+    for (rule, done) in run(attacks, played).map_err(BenchError::Build)? {
+        if let Some(rule) = report.rules.get_mut(rule) {
+            report.requests = report.requests.saturating_add(done.requests);
+            rule.rows.push(done.row);
+            rule.exposed.extend(done.exposed);
+        }
+    }
+    Ok(report)
+}
+
+/// Returns the rules that are wanted, each with its index; the fallback comes last.
+fn wanted<'p>(policy: &'p Policy, names: &[String]) -> Result<Vec<(usize, &'p Rule)>, BenchError> {
+    let all = || policy.rules.iter().chain(&policy.fallback).enumerate();
+    if names.is_empty() {
+        return Ok(all().collect());
+    }
+    let find = |name: &String| {
+        all().find(|(_, rule)| rule.name == *name).ok_or_else(|| BenchError::NoRule {
+            wanted: name.clone(),
+            known: all().map(|(_, rule)| rule.name.clone()).collect(),
+        })
+    };
+    names.iter().map(find).collect()
+}
+
+fn chosen(names: &[String]) -> Result<Vec<&'static dyn Adversary>, BenchError> {
+    if names.is_empty() {
+        return Ok(adversaries().to_vec());
+    }
+    let find = |name: &String| {
+        crate::adversary::named(name).ok_or_else(|| BenchError::NoAdversary {
+            wanted: name.clone(),
+            known: adversaries().iter().map(|adversary| adversary.name().to_owned()).collect(),
+        })
+    };
+    names.iter().map(find).collect()
+}
+
+fn empty(rule: &Rule) -> RuleReport {
+    RuleReport {
+        rule: rule.name.clone(),
+        class: rule.class.name(),
+        limits: Vec::new(),
+        code: None,
+        skipped: None,
+        rows: Vec::new(),
+        exposed: Vec::new(),
+    }
+}
+
+/// Returns the limits that an attack has to pass, as a report shows them.
+fn limits(policy: &Policy, aim: &Aim) -> Vec<LimitShown> {
+    let shown = aim.guards.iter().map(|guard| {
+        let terms = policy.limits().find(|limit| limit.name == guard.name).map(|limit| &limit.terms);
+        let says = terms.map_or_else(String::new, |terms| terms.says.clone());
+        LimitShown::of(&guard.name, &says, &guard.quota)
+    });
+    shown.collect()
+}
+
+impl fmt::Display for BenchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoRule { wanted, known } => {
+                write!(f, "the policy has no rule \"{wanted}\"; it has {}", known.join(", "))
+            }
+            Self::NoAdversary { wanted, known } => {
+                write!(f, "there is no adversary \"{wanted}\"; there are {}", known.join(", "))
+            }
+            Self::Build(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for BenchError {}
