@@ -31,6 +31,10 @@ pub struct RuleReport {
     pub limits: Vec<LimitShown>,
     /// The code that is guessed at, in words.
     pub code: Option<String>,
+    /// The chance that one guess at that code hits.
+    pub chance_of_one: Option<f64>,
+    /// What it costs to shut somebody out beside how long a guess takes, of each limit by itself or of all together.
+    pub trades: Vec<Trade>,
     /// Why nothing was played, if nothing was.
     pub skipped: Option<String>,
     /// What every adversary came to, at his worst.
@@ -69,6 +73,9 @@ pub struct Row {
     pub limit: Option<String>,
     /// How often he was played.
     pub plays: u32,
+    /// The instant at which the play that let most through began, in microseconds since the Unix epoch: where windows of
+    /// the clock begin in a drawing of it.
+    pub start_micros: u64,
     /// How long one play went on, in microseconds.
     pub length_micros: u64,
     /// What was measured in the long play; its fullest spans and first times are those of the fullest play, whichever.
@@ -83,6 +90,18 @@ pub struct Row {
     pub money: Option<(u64, String)>,
     /// Whether more was seen than can be: a fault of ours.
     pub is_exceeded: bool,
+}
+
+/// What it costs to shut somebody out, beside how long a blind guess takes: a limit that is tighter makes the one cheaper
+/// and the other longer.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Trade {
+    /// What is weighed: a limit's name, or its numbers.
+    pub what: String,
+    /// How many requests an hour keep somebody out.
+    pub requests_an_hour: f64,
+    /// The time in seconds by which half of all blind guesses have succeeded; `None` for never.
+    pub p50: Option<f64>,
 }
 
 /// How long a blind guess takes by what was seen; times in seconds, `None` for never.
