@@ -94,6 +94,10 @@ pub struct Keyed {
     pub address: Option<(u8, u8)>,
     /// What the caller gets anew when he likes: a session, a challenge, a cookie, a header field of his own.
     pub session: bool,
+    /// The block of numbers that a phone number is of: all of it but the last four digits.
+    pub range: bool,
+    /// The country of a phone number.
+    pub country: bool,
 }
 
 /// A limit that requests at the victim have to pass.
@@ -134,6 +138,9 @@ pub struct Aim {
     pub believes_anybody: bool,
     /// Whether the keys that tell people apart are written in one spelling before they are compared.
     pub one_spelling: bool,
+    /// Why every client comes from one address, as the id of the review's finding: a proxy that nobody trusts stands in
+    /// front, or only this machine can connect. `None` where clients come from their own.
+    pub one_address: Option<&'static str>,
 }
 
 impl Aim {
@@ -157,6 +164,7 @@ impl Aim {
             setting: Setting::default(),
             believes_anybody: false,
             one_spelling: true,
+            one_address: None,
         }
     }
 
