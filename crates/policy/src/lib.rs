@@ -65,6 +65,7 @@ mod questions;
 mod request;
 mod rewrite;
 mod rule;
+pub mod scenario;
 mod schema;
 mod secret;
 mod store;

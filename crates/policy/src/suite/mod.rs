@@ -15,6 +15,7 @@ use tidegate_algorithms::{Span, Timestamp};
 
 pub use crate::date::parse_instant;
 pub use expect::{Expect, Expectation, Named};
+pub(crate) use read::instant;
 pub use request::Described;
 
 use crate::file::{self, Report};

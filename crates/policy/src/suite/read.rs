@@ -77,7 +77,7 @@ fn version(top: &mut Fields<'_>, report: &mut Report) {
 }
 
 /// Reads an instant.
-fn instant(node: &Node, what: &str, report: &mut Report) -> Option<Timestamp> {
+pub(crate) fn instant(node: &Node, what: &str, report: &mut Report) -> Option<Timestamp> {
     let Some(text) = node.scalar() else {
         report.add(
             node.place,

@@ -13,7 +13,8 @@ pub(super) fn codes(node: &Node, report: &mut Report) -> Vec<Code> {
     entries.iter().filter_map(|entry| code(&entry.key, &entry.value, report)).collect()
 }
 
-fn code(name: &str, node: &Node, report: &mut Report) -> Option<Code> {
+/// Reads one code.
+pub(crate) fn code(name: &str, node: &Node, report: &mut Report) -> Option<Code> {
     let mut fields = Fields::open(node, format!("the code {name}"), report)?;
     let digits = fields.need("digits", "6");
     let digits = digits.and_then(|node| node.integer_in("digits", 1..=18, report));

@@ -31,6 +31,7 @@ mod variables;
 mod words;
 
 pub(crate) use algorithms::read as algorithm;
+pub(crate) use examined::code as written_code;
 
 pub(crate) use algorithms::ALGORITHMS;
 use tidegate_algorithms::Span;
@@ -43,6 +44,7 @@ use crate::file::{Fields, Node, Report};
 use crate::key::Part;
 use crate::policy::{EncodedSlash, Mode, Policy};
 use crate::rule::Rule;
+use crate::scenario;
 use crate::store::StoreChoice;
 use crate::suite;
 
@@ -53,7 +55,7 @@ pub(crate) const MODES: [(Mode, &str); 2] = [(Mode::Enforce, "enforce"), (Mode::
 
 /// Reads a policy; what is returned is only of use when nothing was reported.
 pub(crate) fn policy(mut root: Node, reading: Reading<'_>, report: &mut Report) -> Option<Policy> {
-    if is_test_file(&root, report) {
+    if is_another_file(&root, report) {
         return None;
     }
     variables::fill(&mut root, reading.surroundings, report);
@@ -154,13 +156,19 @@ fn limiting(top: &mut Fields<'_>, mode: Mode, reading: Reading<'_>, report: &mut
     Limiting { codes, keys: declared, rules, fallback }
 }
 
-/// Reports a test file, which is no policy with a dozen slips.
-fn is_test_file(root: &Node, report: &mut Report) -> bool {
-    let Some(version) = root.member(suite::VERSION).filter(|_| root.member("tidegate").is_none()) else {
+/// Reports a test file and a scenario, which are no policies with a dozen slips.
+fn is_another_file(root: &Node, report: &mut Report) -> bool {
+    if root.member("tidegate").is_some() {
         return false;
-    };
-    let remedy = format!("run `tidegate test {}`", report.name_of(root.place));
-    report.add(version.place, "this is a test file, and a policy is wanted", remedy);
+    }
+    let another = [
+        (suite::VERSION, "a test file", "tidegate test"),
+        (scenario::VERSION, "a scenario", "tidegate attack POLICY --scenario"),
+    ];
+    let found = another.into_iter().find_map(|(member, what, run)| Some((root.member(member)?, what, run)));
+    let Some((version, what, run)) = found else { return false };
+    let remedy = format!("run `{run} {}`", report.name_of(root.place));
+    report.add(version.place, format!("this is {what}, and a policy is wanted"), remedy);
     true
 }
 
@@ -215,7 +223,12 @@ pub(crate) fn span_in(node: &Node, what: &str, report: &mut Report) -> Option<Sp
 }
 
 /// Reads a span between two others, each of them among those possible.
-fn span_within(node: &Node, what: &str, (least, most): (Span, Span), report: &mut Report) -> Option<Span> {
+pub(crate) fn span_within(
+    node: &Node,
+    what: &str,
+    (least, most): (Span, Span),
+    report: &mut Report,
+) -> Option<Span> {
     let span = node.span(what, report)?;
     if span < least || span > most {
         let nearest = span.clamp(least, most);
