@@ -8,6 +8,7 @@
 pub mod act;
 pub mod adversary;
 pub mod measure;
+pub mod people;
 pub mod report;
 pub mod simulate;
 pub mod stage;
