@@ -129,7 +129,7 @@ fn the_examples_are_sound() {
     let is_policy = |path: &Path| {
         let stem = path.file_stem().map(Path::new);
         path.extension().is_some_and(|end| end == "yaml")
-            && stem.is_none_or(|stem| stem.extension().is_none_or(|end| end != "test"))
+            && stem.is_none_or(|stem| stem.extension().is_none())
     };
     let policies: Vec<_> = files.iter().filter(|path| is_policy(path)).collect();
     assert!(!policies.is_empty());

@@ -16,10 +16,8 @@ fn named(name: &str, line: u32, column: u32) -> Named {
     Named { name: name.to_owned(), place: Place { file: 0, line, column } }
 }
 
-/// Guards every field against being dropped on the way from the file.
-#[test]
-fn a_scenario_is_read_as_it_is_written() {
-    let text = "\
+/// Every member there is.
+const WHOLE: &str = "\
 tidegate-scenario: 1
 rule: verify
 start: 2026-01-05T00:00:10Z
@@ -36,8 +34,18 @@ store: { evicting: 10000 }
 outages: [{ at: 1h, for: 60s }, { at: 2h, for: 1h }]
 restarts: [{ at: 0s }, { at: 2h }]
 ";
-    let scenario = Scenario::parse("s.yaml", text).unwrap_or_else(|problems| panic!("{problems}"));
-    let hour = |hours: u64| Span::from_secs(hours * 3_600);
+
+fn hours(count: u64) -> Span {
+    Span::from_secs(count * 3_600)
+}
+
+fn whole() -> Scenario {
+    Scenario::parse("s.yaml", WHOLE).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+/// Guards what adversaries have against being dropped on the way from the file.
+#[test]
+fn adversaries_are_read_with_what_they_have() {
     let plain = |name| Attacker { name, at: Span::ZERO, length: None, limit: None, has: Has::default() };
     let has = Has {
         addresses: Some(500),
@@ -48,61 +56,45 @@ restarts: [{ at: 0s }, { at: 2h }]
         batch: Some(2),
         jitter: Some(Span::from_millis(50)),
     };
-    assert_eq!(
-        scenario.adversaries,
-        [
-            plain(named("greedy", 7, 5)),
-            Attacker { has, ..plain(named("addresses", 8, 5)) },
-            Attacker {
-                at: hour(1),
-                length: Some(hour(2)),
-                limit: Some(named("verify/per-account", 9, 51)),
-                ..plain(named("boundary-straddler", 9, 5))
-            },
-        ]
-    );
-    let code = Code {
-        name: "of the scenario".to_owned(),
-        digits: 6,
-        alphabet: 10,
-        step: None,
-        skew_steps: 0,
-        life: None,
-        valid: Some(3),
-        attempts: None,
-        carry_over: false,
+    let late = Attacker {
+        at: hours(1),
+        length: Some(hours(2)),
+        limit: Some(named("verify/per-account", 9, 51)),
+        ..plain(named("boundary-straddler", 9, 5))
     };
-    let expected = Scenario {
-        file: "s.yaml".to_owned(),
-        rule: named("verify", 2, 7),
-        start: crate::suite::parse_instant("2026-01-05T00:00:10Z"),
-        length: hour(36),
-        seed: Some(7),
-        adversaries: scenario.adversaries.clone(),
-        people: Some(Crowd {
-            count: 200,
-            every: hour(2),
-            typo: Some(0.125),
-            tries: Some(4),
-            think: Some(Span::from_secs(5)),
-            behind_one_address: Some(20),
-        }),
-        code: Some(code),
-        topology: Around {
-            instances: Some(4),
-            shared: Some(false),
-            regions: Some(2),
-            lag: Some(Span::from_millis(300)),
-            skew: Some(Span::from_secs(1)),
-        },
-        store: Some(Kept::Evicting(10_000)),
-        outages: vec![
-            Outage { at: hour(1), length: Span::from_secs(60) },
-            Outage { at: hour(2), length: hour(1) },
-        ],
-        restarts: vec![Span::ZERO, hour(2)],
+    let crowd = [plain(named("greedy", 7, 5)), Attacker { has, ..plain(named("addresses", 8, 5)) }, late];
+    assert_eq!(whole().adversaries, crowd);
+}
+
+/// Guards every other field against the same.
+#[test]
+fn a_scenario_is_read_as_it_is_written() {
+    let scenario = whole();
+    assert_eq!((scenario.file.as_str(), &scenario.rule), ("s.yaml", &named("verify", 2, 7)));
+    assert_eq!(scenario.start, crate::suite::parse_instant("2026-01-05T00:00:10Z"));
+    assert_eq!((scenario.length, scenario.seed), (hours(36), Some(7)));
+    let people = Crowd {
+        count: 200,
+        every: hours(2),
+        typo: Some(0.125),
+        tries: Some(4),
+        think: Some(Span::from_secs(5)),
+        behind_one_address: Some(20),
     };
-    assert_eq!(scenario, expected);
+    assert_eq!(scenario.people, Some(people));
+    let code = scenario.code.unwrap();
+    assert_eq!((code.digits, code.alphabet, code.valid, code.attempts), (6, 10, Some(3), None));
+    let topology = Around {
+        instances: Some(4),
+        shared: Some(false),
+        regions: Some(2),
+        lag: Some(Span::from_millis(300)),
+        skew: Some(Span::from_secs(1)),
+    };
+    assert_eq!((scenario.topology, scenario.store), (topology, Some(Kept::Evicting(10_000))));
+    let outages = [(1, Span::from_secs(60)), (2, hours(1))];
+    assert_eq!(scenario.outages, outages.map(|(at, length)| Outage { at: hours(at), length }));
+    assert_eq!(scenario.restarts, [Span::ZERO, hours(2)]);
 }
 
 /// Guards what is left out: nothing may stand in its place that the policy or whoever plays it knows better.
@@ -126,133 +118,123 @@ fn each_store_is_told_from_the_others() {
     assert_eq!(store("read_modify_write: 1s"), Some(Kept::ReadModifyWrite(Span::from_secs(1))));
 }
 
+/// What a file says after its head, and how it is told.
+const SLIPS: [(&str, &str); 46] = [
+    (
+        "adversaries: [greedy]\nadversary: x",
+        "5:1: unknown key \"adversary\" in the scenario; did you mean \"adversaries\"?",
+    ),
+    ("adversaries: greedy", "4:14: adversaries has to be a list, and this is a single value"),
+    (
+        "adversaries: [{ greedy: { rte: 1 per 1s } }]",
+        "4:27: unknown key \"rte\" in the adversary greedy; did you mean \"rate\"?",
+    ),
+    (
+        "adversaries: [{ greedy: { rate: 1 per 10s } }]",
+        "4:33: rate 1 per 10s is no whole number a second; the nearest possible is 1 per 1s",
+    ),
+    (
+        "adversaries: [{ greedy: { rate: 2000000 per 1s } }]",
+        "4:33: rate 2000000 per 1s is out of range; the nearest possible is 1000000 per 1s",
+    ),
+    (
+        "adversaries: [{ greedy: { rate: 7 per 0s } }]",
+        "4:33: rate 7 per 0s is out of range; the nearest possible is 1 per 1s",
+    ),
+    (
+        "adversaries: [{ greedy: { rate: 200/s } }]",
+        "4:33: rate \"200/s\" is not a rate; did you mean 200 per 1s?",
+    ),
+    (
+        "adversaries: [{ greedy: { addresses: 0 } }]",
+        "4:38: addresses 0 is out of range; the nearest possible is 1",
+    ),
+    (
+        "adversaries: [{ greedy: { ipv6_prefix: 8 } }]",
+        "4:40: ipv6_prefix 8 is out of range; the nearest possible is 32",
+    ),
+    (
+        "adversaries: [{ greedy: { subjects: 99999999 } }]",
+        "4:37: subjects 99999999 is out of range; the nearest possible is 10000000",
+    ),
+    (
+        "adversaries: [{ greedy: { jitter: 50 } }]",
+        "4:35: jitter \"50\" is not a time; it has no unit; did you mean 50s?",
+    ),
+    (
+        "adversaries: [{ greedy: { jitter: 2h } }]",
+        "4:35: jitter 2h is out of range; the nearest possible is 1h",
+    ),
+    (
+        "adversaries: [{ greedy: { at: 1d } }]",
+        "4:17: greedy begins at 1d, and the scenario ends after 1d; let him begin sooner, or the scenario go on longer",
+    ),
+    (
+        "adversaries: [{ greedy: {}, spray: {} }]",
+        "4:15: an adversary is one name, and this is a mapping of 2; write `- greedy`, or",
+    ),
+    ("adversaries: [two words]", "4:15: an adversary \"two words\" is not a name"),
+    ("adversaries: [{ greedy: 5 }]", "4:25: the adversary greedy has to be a mapping"),
+    ("adversaries: []", "1:1: nobody does anything in the scenario; write `adversaries: [greedy]`"),
+    (
+        "people: { count: 200000, every: 2h }",
+        "4:18: count 200000 is out of range; the nearest possible is 100000",
+    ),
+    ("people: { count: 200 }", "4:9: people has no `every`; write `every: 2h`"),
+    ("people: { count: 1, every: 500ms }", "4:28: every 500ms is out of range; the nearest possible is 1s"),
+    (
+        "people: { count: 1, every: 1h, typo: 0.1 }",
+        "4:38: typo \"0.1\" is not a share; write a share from 0% to 100%, such as 10% or 0.5%",
+    ),
+    ("people: { count: 1, every: 1h, typo: 101% }", "4:38: typo \"101%\" is not a share"),
+    ("people: { count: 1, every: 1h, typo: -1% }", "4:38: typo \"-1%\" is not a share"),
+    ("people: { count: 1, every: 1h, typo: [] }", "4:38: typo has to be a share, and this is a list"),
+    ("people: { count: 1, every: 1h, tries: 0 }", "4:39: tries 0 is out of range; the nearest possible is 1"),
+    ("code: { valid: 3 }", "4:7: the code of the scenario has no `digits`; write `digits: 6`"),
+    ("code: { digits: 6, carry_over: true }", "4:20: carry_over is said without attempts"),
+    ("topology: { instances: 0 }", "4:24: instances 0 is out of range; the nearest possible is 1"),
+    (
+        "topology: { instances: 100, regions: 100 }",
+        "4:24: 10000 processes are too many for a simulation; let instances times regions be 1000 at most",
+    ),
+    ("topology: { shared: no }", "4:21: shared \"no\" is not known; did you mean false?"),
+    ("topology: { lag: 2d }", "4:18: lag 2d is out of range; the nearest possible is 1d"),
+    ("store: {}", "4:8: store says nothing; write `evicting: 10000`"),
+    ("store: { evictin: 5 }", "4:10: unknown key \"evictin\" in store; did you mean \"evicting\"?"),
+    ("store: { lru: 5 }", "4:10: unknown key \"lru\" in store; write `evicting: 10000`, `stale_check: 5ms`"),
+    (
+        "store: { evicting: 5, stale_check: 5ms }",
+        "4:23: `stale_check` is beside `evicting`, and there is one store; keep one of them",
+    ),
+    ("store: { stale_check: 2m }", "4:23: stale_check 2m is out of range; the nearest possible is 1m"),
+    ("store: memory", "4:8: store has to be a mapping, and this is a single value"),
+    (
+        "outages: [{ at: 1d, for: 60s }]",
+        "4:17: at 1d is not within the scenario, which ends after 1d; let it come sooner",
+    ),
+    ("outages: [{ at: 1h }]", "4:11: an outage has no `for`; write `for: 60s`"),
+    (
+        "outages: [{ at: 1h, for: 2h }, { at: 2h, for: 1m }]",
+        "4:32: this outage begins before the one above has ended; let it begin at 3h or later, or write one outage",
+    ),
+    (
+        "restarts: [{ at: 2h }, { at: 2h }]",
+        "4:24: this restart does not come after the one above; restarts stand in the order of time",
+    ),
+    ("restarts: [2h]", "4:12: a restart has to be a mapping, and this is a single value"),
+    ("seed: -1", "4:7: seed \"-1\" is not a whole number"),
+    (
+        "seed: 9007199254740993",
+        "4:7: seed 9007199254740993 is out of range; the nearest possible is 9007199254740992",
+    ),
+    ("start: yesterday", "4:8: start \"yesterday\" is not an instant between 1970 and 2112; write a date"),
+    ("start: 2111-12-31T23:59:59Z\nlength: 1d", "s.yaml:5:1"),
+];
+
 /// Guards the messages: each slip with its place, what is wrong, and what to write.
 #[test]
 fn slips_are_told_with_place_and_remedy() {
-    let table = [
-        (
-            "adversaries: [greedy]\nadversary: x",
-            "5:1: unknown key \"adversary\" in the scenario; did you mean \"adversaries\"?",
-        ),
-        ("adversaries: greedy", "4:14: adversaries has to be a list, and this is a single value"),
-        (
-            "adversaries: [{ greedy: { rte: 1 per 1s } }]",
-            "4:27: unknown key \"rte\" in the adversary greedy; did you mean \"rate\"?",
-        ),
-        (
-            "adversaries: [{ greedy: { rate: 1 per 10s } }]",
-            "4:33: rate 1 per 10s is no whole number a second; the nearest possible is 1 per 1s",
-        ),
-        (
-            "adversaries: [{ greedy: { rate: 2000000 per 1s } }]",
-            "4:33: rate 2000000 per 1s is out of range; the nearest possible is 1000000 per 1s",
-        ),
-        (
-            "adversaries: [{ greedy: { rate: 7 per 0s } }]",
-            "4:33: rate 7 per 0s is out of range; the nearest possible is 1 per 1s",
-        ),
-        (
-            "adversaries: [{ greedy: { rate: 200/s } }]",
-            "4:33: rate \"200/s\" is not a rate; did you mean 200 per 1s?",
-        ),
-        (
-            "adversaries: [{ greedy: { addresses: 0 } }]",
-            "4:38: addresses 0 is out of range; the nearest possible is 1",
-        ),
-        (
-            "adversaries: [{ greedy: { ipv6_prefix: 8 } }]",
-            "4:40: ipv6_prefix 8 is out of range; the nearest possible is 32",
-        ),
-        (
-            "adversaries: [{ greedy: { subjects: 99999999 } }]",
-            "4:37: subjects 99999999 is out of range; the nearest possible is 10000000",
-        ),
-        (
-            "adversaries: [{ greedy: { jitter: 50 } }]",
-            "4:35: jitter \"50\" is not a time; it has no unit; did you mean 50s?",
-        ),
-        (
-            "adversaries: [{ greedy: { jitter: 2h } }]",
-            "4:35: jitter 2h is out of range; the nearest possible is 1h",
-        ),
-        (
-            "adversaries: [{ greedy: { at: 1d } }]",
-            "4:17: greedy begins at 1d, and the scenario ends after 1d; let him begin sooner, or the scenario go on longer",
-        ),
-        (
-            "adversaries: [{ greedy: {}, spray: {} }]",
-            "4:15: an adversary is one name, and this is a mapping of 2; write `- greedy`, or",
-        ),
-        ("adversaries: [two words]", "4:15: an adversary \"two words\" is not a name"),
-        ("adversaries: [{ greedy: 5 }]", "4:25: the adversary greedy has to be a mapping"),
-        ("adversaries: []", "1:1: nobody does anything in the scenario; write `adversaries: [greedy]`"),
-        (
-            "people: { count: 200000, every: 2h }",
-            "4:18: count 200000 is out of range; the nearest possible is 100000",
-        ),
-        ("people: { count: 200 }", "4:9: people has no `every`; write `every: 2h`"),
-        (
-            "people: { count: 1, every: 500ms }",
-            "4:28: every 500ms is out of range; the nearest possible is 1s",
-        ),
-        (
-            "people: { count: 1, every: 1h, typo: 0.1 }",
-            "4:38: typo \"0.1\" is not a share; write a share from 0% to 100%, such as 10% or 0.5%",
-        ),
-        ("people: { count: 1, every: 1h, typo: 101% }", "4:38: typo \"101%\" is not a share"),
-        ("people: { count: 1, every: 1h, typo: -1% }", "4:38: typo \"-1%\" is not a share"),
-        ("people: { count: 1, every: 1h, typo: [] }", "4:38: typo has to be a share, and this is a list"),
-        (
-            "people: { count: 1, every: 1h, tries: 0 }",
-            "4:39: tries 0 is out of range; the nearest possible is 1",
-        ),
-        ("code: { valid: 3 }", "4:7: the code of the scenario has no `digits`; write `digits: 6`"),
-        ("code: { digits: 6, carry_over: true }", "4:20: carry_over is said without attempts"),
-        ("topology: { instances: 0 }", "4:24: instances 0 is out of range; the nearest possible is 1"),
-        (
-            "topology: { instances: 100, regions: 100 }",
-            "4:24: 10000 processes are too many for a simulation; let instances times regions be 1000 at most",
-        ),
-        ("topology: { shared: no }", "4:21: shared \"no\" is not known; did you mean false?"),
-        ("topology: { lag: 2d }", "4:18: lag 2d is out of range; the nearest possible is 1d"),
-        ("store: {}", "4:8: store says nothing; write `evicting: 10000`"),
-        ("store: { evictin: 5 }", "4:10: unknown key \"evictin\" in store; did you mean \"evicting\"?"),
-        (
-            "store: { lru: 5 }",
-            "4:10: unknown key \"lru\" in store; write `evicting: 10000`, `stale_check: 5ms`",
-        ),
-        (
-            "store: { evicting: 5, stale_check: 5ms }",
-            "4:23: `stale_check` is beside `evicting`, and there is one store; keep one of them",
-        ),
-        ("store: { stale_check: 2m }", "4:23: stale_check 2m is out of range; the nearest possible is 1m"),
-        ("store: memory", "4:8: store has to be a mapping, and this is a single value"),
-        (
-            "outages: [{ at: 1d, for: 60s }]",
-            "4:17: at 1d is not within the scenario, which ends after 1d; let it come sooner",
-        ),
-        ("outages: [{ at: 1h }]", "4:11: an outage has no `for`; write `for: 60s`"),
-        (
-            "outages: [{ at: 1h, for: 2h }, { at: 2h, for: 1m }]",
-            "4:32: this outage begins before the one above has ended; let it begin at 3h or later, or write one outage",
-        ),
-        (
-            "restarts: [{ at: 2h }, { at: 2h }]",
-            "4:24: this restart does not come after the one above; restarts stand in the order of time",
-        ),
-        ("restarts: [2h]", "4:12: a restart has to be a mapping, and this is a single value"),
-        ("seed: -1", "4:7: seed \"-1\" is not a whole number"),
-        (
-            "seed: 9007199254740993",
-            "4:7: seed 9007199254740993 is out of range; the nearest possible is 9007199254740992",
-        ),
-        (
-            "start: yesterday",
-            "4:8: start \"yesterday\" is not an instant between 1970 and 2112; write a date",
-        ),
-        ("start: 2111-12-31T23:59:59Z\nlength: 1d", "s.yaml:5:1"),
-    ];
-    for (rest, message) in table {
+    for (rest, message) in SLIPS {
         let is_about_somebody = rest.contains("adversaries") || rest.contains("people");
         let somebody = if is_about_somebody { "" } else { "\nadversaries: [greedy]" };
         let problems = wrong(&format!("{HEAD}{rest}{somebody}\n"));
