@@ -15,6 +15,7 @@ pub use explain::{Admits, Explained, ExplainedRule, Gone, Refusal, Share, explai
 pub use figures::{spoken_chance, spoken_count, spoken_time, written};
 pub use finding::{Finding, Severity};
 pub use guess::{Allowance, DAY, Guess, GuessError, GuessTimes, YEAR, lowered, stretched};
+pub use lint::reach::{Kind as KeyKind, is_phone, kind as key_kind};
 pub use lint::{Lint, lints, review};
 pub use threat::{CompareError, Difference, Row, RuleRows, ThreatModel, compare};
 

@@ -32,6 +32,7 @@ pub(crate) use items::items;
 pub(crate) use json::Pointer;
 pub(crate) use jwt::{Claim, KeySet, Tokens, Verifier};
 pub(crate) use normalize::{Normalizer, digest};
+pub use phone::example_phone;
 pub(crate) use phone::{load as load_phone_numbers, region};
 pub use reads::{KeySource, Reads};
 pub use shown::KeyPart;

@@ -21,6 +21,7 @@ use phonenumber::metadata::{DATABASE, Descriptor, Metadata};
 use phonenumber::{PhoneNumber, Type};
 use unicode_normalization::UnicodeNormalization;
 
+pub use place::example_phone;
 pub(super) use place::{beginning, country, is_beginning, is_country};
 
 use super::source::Unread;

@@ -1,5 +1,6 @@
 //! What keys are made of, for whoever judges a policy instead of a request.
 
+use crate::cost::{CostHeader, CostTable};
 use crate::key::{DerivedKind, Key, Normalizer, Origin, Part, Source, SourceKind};
 
 /// Where a value of a key comes from; names are those in the request.
@@ -64,6 +65,36 @@ impl Key {
             places
         })
     }
+
+    /// Returns, for each part of the key, the places of a request that have to be filled for it: as [`Key::parts`] has
+    /// them, but of what a phone number tells those of the number itself.
+    pub fn origins(&self) -> impl Iterator<Item = Vec<KeySource<'_>>> {
+        self.parts.iter().map(Part::origins)
+    }
+}
+
+impl CostTable {
+    /// Returns the places that the key is read from: one, or those of a `first_of` in their order.
+    pub fn places(&self) -> Vec<KeySource<'_>> {
+        let mut places = Vec::new();
+        self.by.places(&mut places);
+        places
+    }
+
+    /// Returns the places of a request that have to be filled for the key, as [`Key::origins`] does.
+    pub fn origins(&self) -> Vec<KeySource<'_>> {
+        self.by.origins()
+    }
+}
+
+impl CostHeader {
+    /// Returns the name of the header field.
+    pub fn field(&self) -> &str {
+        match &self.part.from {
+            Origin::One(Source { kind: SourceKind::Header(name), .. }) => name.as_str(),
+            _ => &self.part.name,
+        }
+    }
 }
 
 impl Part {
@@ -83,6 +114,16 @@ impl Part {
             lowercased: steps.contains(&Normalizer::Lowercase),
             international: steps.iter().any(|step| matches!(step, Normalizer::E164(_))),
         });
+    }
+
+    fn origins(&self) -> Vec<KeySource<'_>> {
+        let mut places = Vec::new();
+        match &self.from {
+            Origin::Derived(derived) => return derived.of.origins(),
+            Origin::FirstOf(parts) => parts.iter().for_each(|part| places.extend(part.origins())),
+            Origin::One(_) | Origin::Global => self.places(&mut places),
+        }
+        places
     }
 
     /// Adds the names of the part and of all it is read from.

@@ -4,7 +4,7 @@ use tidegate_policy::{Key, KeySource, Reads};
 
 /// What a place of a key tells apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub enum Kind {
     /// One whom somebody can name: an account, a phone number.
     Somebody,
     /// What the caller gets anew when he likes: a session, a challenge, a cookie, a header field of his own.
@@ -24,7 +24,7 @@ const PEOPLE: [&str; 7] = ["mail", "user", "account", "login", "handle", "member
 const PHONES: [&str; 5] = ["phone", "msisdn", "mobile", "tel", "destination"];
 
 /// Returns what a place of a key tells apart.
-pub(super) fn kind(place: &KeySource<'_>) -> Kind {
+pub fn kind(place: &KeySource<'_>) -> Kind {
     match place.reads {
         Reads::Everyone | Reads::Method | Reads::Route | Reads::PhoneCountry | Reads::PhonePrefix => {
             Kind::Few
@@ -63,7 +63,7 @@ pub(super) fn is_person(place: &KeySource<'_>) -> bool {
 }
 
 /// Returns whether a place reads a phone number, or is meant to.
-pub(super) fn is_phone(place: &KeySource<'_>) -> bool {
+pub fn is_phone(place: &KeySource<'_>) -> bool {
     place.international || is_called(place, &PHONES)
 }
 

@@ -1,5 +1,6 @@
 //! Where a phone number belongs: its region, and the beginning that it shares with its neighbours.
 
+use phonenumber::Type;
 use phonenumber::metadata::{DATABASE, Metadata};
 
 use super::{OTHERS, REACHED, described};
@@ -28,6 +29,14 @@ pub(in crate::key) fn country(number: &str) -> &'static str {
 pub(in crate::key) fn beginning(number: &str) -> &str {
     let least = split(number).map_or(0, |(_, national)| number.len().saturating_sub(national.len()));
     number.get(..number.len().saturating_sub(LAST).max(least)).unwrap_or(number)
+}
+
+/// Returns a mobile number of a region as its country code and the digits behind that, for whoever makes requests up;
+/// `None` for a text that is no region with such numbers.
+pub fn example_phone(region: &str) -> Option<(u16, String)> {
+    let known = DATABASE.by_id(region)?;
+    let mobile = known.descriptors().get(Type::Mobile)?.example()?;
+    Some((known.country_code(), mobile.to_owned()))
 }
 
 /// Returns whether a text is a region that numbers have.
@@ -102,6 +111,16 @@ mod tests {
             assert_eq!(country(number), region, "{number}");
         }
         assert_eq!((country(""), country("+"), country("+999123")), ("001", "001", "001"));
+    }
+
+    /// Guards made-up requests against numbers of another country than the one that is asked for.
+    #[test]
+    fn an_example_is_a_number_of_its_region() {
+        for region in ["US", "CA", "GB", "FR", "DE", "ES", "IT", "BR", "IN", "NO", "PK"] {
+            let (code, national) = example_phone(region).unwrap();
+            assert_eq!(country(&format!("+{code}{national}")), region);
+        }
+        assert_eq!(example_phone("XX"), None);
     }
 
     /// Guards a limit on a block of numbers: the last four digits make no fresh key, and a short number keeps at
