@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use tidegate::BuildError;
-use tidegate_algorithms::{LongRun, Span};
+use tidegate_algorithms::{LongRun, Quota, Span};
+use tidegate_review::Guess;
 
 use crate::adversary::{Adversary, Aim, Play};
 use crate::measure::{Measure, Measured, Wanted};
@@ -26,9 +27,16 @@ pub struct Stage {
     pub most_requests: u64,
     /// The numbers of guesses whose instants are wanted, ascending.
     pub guesses: Vec<u64>,
+    /// The code that is guessed at, if times to a hit are wanted.
+    pub guess: Option<Guess>,
 }
 
 impl Stage {
+    /// Takes what is attacked; attacks have no end but their length, and the instants of guesses are not wanted one by one.
+    pub fn new(target: Arc<dyn Target>, seed: u64, guess: Option<Guess>) -> Self {
+        Self { target, seed, most_requests: u64::MAX, guesses: Vec::new(), guess }
+    }
+
     /// Plays an attack.
     ///
     /// # Errors
@@ -38,7 +46,8 @@ impl Stage {
         let mut measure = Measure::new(self.wanted(aim, play));
         let course = Course { until: play.end(), most_requests: self.most_requests, seed: self.seed };
         let (seats, incidents) = (adversary.seats(aim, play), adversary.incidents(aim, play));
-        simulate(&mut world, seats, incidents, course, &mut |event| measure.event(event));
+        let played = simulate(&mut world, seats, incidents, course, &mut |event| measure.event(event));
+        measure.ended(played.ended);
         Ok(measure.finish(&world))
     }
 
@@ -57,7 +66,17 @@ impl Stage {
             spans,
             first: SPANS.into_iter().filter(|span| *span <= play.length).collect(),
             rate: slowest.unwrap_or(LongRun { units: 0, micros: 1 }),
+            window: aim.guards.iter().map(|guard| longest(&guard.quota)).max().unwrap_or(Span::ZERO),
             guesses: self.guesses.clone(),
+            guess: self.guess,
         }
+    }
+}
+
+/// Returns the longest time after which a limit may let through what it has not before.
+fn longest(quota: &Quota) -> Span {
+    match quota {
+        Quota::Lockout(lockout) => lockout.within().max(lockout.lock()),
+        _ => quota.window(),
     }
 }

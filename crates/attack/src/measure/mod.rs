@@ -1,17 +1,39 @@
 //! What an attack comes to, over every instant at which something was admitted.
 
+mod curve;
+mod envelope;
+mod guess;
+mod measured;
+mod reached;
+mod spans;
+
 use tidegate_algorithms::{LongRun, Span, Timestamp};
+use tidegate_review::{DAY, Guess};
 
 use crate::act::Role;
 use crate::simulate::Event;
-use crate::world::{Operations, World};
+use crate::world::{Exposure, World};
+
+pub use guess::{Guessing, guess_numbers};
+pub use measured::{InSpan, Measured, PeopleSeen};
+
+use curve::{Curve, Point};
+use envelope::Envelope;
+use guess::Guesser;
+use reached::{People, Subjects};
+use spans::Fullest;
+
+/// So long a time that what is admitted in it is the long run: 142 years.
+const LONG_RUN: Span = Span::from_micros(1 << 52);
+/// So many windows of its limits an attack has to last for its half to tell what it sustains.
+const SETTLED_WINDOWS: u64 = 4;
 
 /// What is measured.
 #[derive(Debug, Clone)]
 pub struct Wanted {
     /// When the attack begins.
     pub start: Timestamp,
-    /// How long it goes on.
+    /// How long it goes on; what is decided after that is not measured.
     pub length: Span,
     /// The half-open spans whose fullest is looked for.
     pub spans: Vec<Span>,
@@ -19,100 +41,209 @@ pub struct Wanted {
     pub first: Vec<Span>,
     /// The rate that the envelope is drawn at: that of the long run.
     pub rate: LongRun,
+    /// The longest window of the limits, lock of a lockout, or time that a bucket takes to fill.
+    pub window: Span,
     /// The numbers of guesses whose instants are wanted, ascending.
     pub guesses: Vec<u64>,
+    /// The code that is guessed at, if times to a hit are wanted.
+    pub guess: Option<Guess>,
 }
 
-/// How many requests passed in a span, and the most that may have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-pub struct InSpan {
-    /// The span, in microseconds.
-    pub micros: u64,
-    /// How many passed; those that were decided without the store are not among them.
-    pub seen: u64,
-    /// The most that the limits let pass by their closed forms; `None` when nothing limits.
-    pub bound: Option<u128>,
-}
+impl Wanted {
+    fn end(&self) -> Timestamp {
+        self.start.saturating_add(self.length)
+    }
 
-impl InSpan {
-    /// Returns whether more passed than can have: a fault of ours.
-    pub fn is_exceeded(&self) -> bool {
-        self.bound.is_some_and(|bound| u128::from(self.seen) > bound)
+    /// Returns the instant at which the second half begins.
+    fn middle(&self) -> Timestamp {
+        self.start.saturating_add(Span::from_micros(self.length.as_micros() / 2))
     }
 }
 
-/// What people met beside the attack.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
-pub struct PeopleSeen {
-    /// Requests of people.
-    pub tries: u64,
-    /// How many of them were refused.
-    pub denied: u64,
-    /// How many people wanted something.
-    pub people: u64,
-    /// How many of them never got through.
-    pub shut_out: u64,
-}
-
-/// What was measured.
-#[derive(Debug, Clone, PartialEq, Default, serde::Serialize)]
-pub struct Measured {
-    /// The adversary's requests.
-    pub requests: u64,
-    /// How many passed.
-    pub admitted: u64,
-    /// How many guesses those carried.
-    pub guesses: u64,
-    /// How many passed that were decided without the store.
-    pub without_store: u64,
-    /// The fullest half-open spans.
-    pub peaks: Vec<InSpan>,
-    /// What passed within closed times from the first request.
-    pub first: Vec<InSpan>,
-    /// The least σ for which no span s held more than σ + ρ·s, ρ being the rate of the long run.
-    pub envelope: u64,
-    /// How many passed in the second half of the attack, and the length of that half in microseconds.
-    pub sustained: (u64, u64),
-    /// The times in microseconds after the first request at which the wanted guesses were made, as far as they were.
-    pub times: Vec<Option<u64>>,
-    /// How many subjects were reached by a guess.
-    pub subjects: u64,
-    /// What people met.
-    pub people: PeopleSeen,
-    /// The adversary's admitted requests as time in microseconds after the start and count so far, thinned out for a drawing.
-    pub curve: Vec<(u64, u64)>,
-    /// The most keys and bytes that stores held at the end.
-    pub state: (u64, u64),
-    /// What the stores were asked for.
-    #[serde(skip)]
-    pub operations: Operations,
-}
-
 /// Measures an attack while it goes on.
+///
+/// What it keeps does not grow with the attack: the instants that lie in the longest wanted span which is shorter than the
+/// attack (16 bytes for each at which something passed), 2,000 points of the curve, a number for each of 2^22 subjects at
+/// most, and one for each person.
 #[derive(Debug)]
 pub struct Measure {
     wanted: Wanted,
     measured: Measured,
+    /// The instant of the last event.
+    now: Timestamp,
+    /// The instant of the adversary's first request.
+    begun: Option<Timestamp>,
+    fullest: Fullest,
+    /// What passed within each of the wanted times from the first request.
+    first: Vec<u64>,
+    envelope: Envelope,
+    curve: Curve,
+    guesser: Option<Guesser>,
+    subjects: Subjects,
+    people: People,
 }
 
 impl Measure {
     /// Begins.
     pub fn new(wanted: Wanted) -> Self {
-        Self { wanted, measured: Measured::default() }
-    }
-
-    /// Takes a request in.
-    pub fn event(&mut self, event: &Event) {
-        if event.role == Role::Adversary {
-            self.measured.requests += 1;
-            self.measured.admitted += u64::from(event.admitted);
+        let times = vec![None; wanted.guesses.len()];
+        Self {
+            measured: Measured { times, ..Measured::default() },
+            now: Timestamp::EPOCH,
+            begun: None,
+            fullest: Fullest::new(&wanted.spans, wanted.end()),
+            first: vec![0; wanted.first.len()],
+            envelope: Envelope::new(wanted.rate),
+            curve: Curve::new(),
+            guesser: wanted.guess.map(Guesser::new),
+            subjects: Subjects::default(),
+            people: People::default(),
+            wanted,
         }
     }
 
+    /// Takes a request in. They come in the order of their instants; one that does not counts at the instant of the one
+    /// before it.
+    pub fn event(&mut self, event: &Event) {
+        let at = event.at.max(self.now);
+        if at >= self.wanted.end() {
+            return;
+        }
+        self.now = at;
+        match event.role {
+            Role::Person => self.people.tried(event.seat, event.admitted),
+            Role::Adversary => {
+                self.measured.requests = self.measured.requests.saturating_add(1);
+                let begun = *self.begun.get_or_insert(at);
+                if event.admitted {
+                    self.admitted(event, at, at.saturating_since(begun));
+                }
+            }
+        }
+    }
+
+    /// Takes in a request of the adversary's that passed, at an instant and so long after his first.
+    fn admitted(&mut self, event: &Event, at: Timestamp, after: Span) {
+        let guesses = u64::from(event.guesses);
+        let measured = &mut self.measured;
+        measured.admitted = measured.admitted.saturating_add(1);
+        measured.guesses = measured.guesses.saturating_add(guesses);
+        if at >= self.wanted.middle() {
+            measured.sustained.0 = measured.sustained.0.saturating_add(1);
+            measured.sustained_guesses = measured.sustained_guesses.saturating_add(guesses);
+        }
+        let point = Point { at, admitted: measured.admitted, guesses: measured.guesses };
+        self.curve.passed(point);
+        if event.degraded {
+            measured.without_store = measured.without_store.saturating_add(1);
+        } else {
+            self.fullest.passed(at);
+            self.envelope.passed(at);
+            for (span, count) in self.wanted.first.iter().zip(&mut self.first) {
+                *count = count.saturating_add(u64::from(after <= *span));
+            }
+        }
+        if guesses > 0 {
+            self.guessed(event.who.subject, guesses, after);
+        }
+    }
+
+    fn guessed(&mut self, subject: u32, guesses: u64, after: Span) {
+        self.subjects.reached(subject);
+        if let Some(guesser) = &mut self.guesser {
+            guesser.made(guesses, after);
+        }
+        let made = self.measured.guesses;
+        for (number, time) in self.wanted.guesses.iter().zip(&mut self.measured.times) {
+            if *number > made {
+                break;
+            }
+            time.get_or_insert(after.as_micros());
+        }
+    }
+
+    /// Takes in that the attack ended, if that was earlier than wanted.
+    pub fn ended(&mut self, at: Timestamp) {
+        if at >= self.wanted.end() {
+            return;
+        }
+        let went_on = at.saturating_since(self.wanted.start);
+        self.wanted.length = went_on;
+        let by = self.curve.by(self.wanted.middle());
+        let measured = &mut self.measured;
+        measured.ended = Some(went_on.as_micros());
+        measured.sustained.0 = measured.admitted.saturating_sub(by.admitted);
+        measured.sustained.1 = at.saturating_since(by.at).as_micros();
+        measured.sustained_guesses = measured.guesses.saturating_sub(by.guesses);
+    }
+
     /// Returns what was measured, with the bounds of what was touched in the world.
-    pub fn finish(mut self, world: &World) -> Measured {
-        let _ = &self.wanted;
-        self.measured.operations = world.operations();
-        self.measured
+    pub fn finish(self, world: &World) -> Measured {
+        let (keys, bytes) = world.usage();
+        let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+        let mut measured = self.closed(world.exposure());
+        measured.state = (count(keys), count(bytes));
+        measured.operations = world.operations();
+        measured
+    }
+
+    /// Returns what was measured of requests that touched so much.
+    fn closed(self, exposure: &Exposure) -> Measured {
+        let Self { wanted, mut measured, .. } = self;
+        if measured.ended.is_none() {
+            measured.sustained.1 = wanted.end().saturating_since(wanted.middle()).as_micros();
+        }
+        let peak = |(span, seen): (Span, u64)| InSpan {
+            micros: span.as_micros(),
+            seen,
+            bound: exposure.most_in_half_open(span),
+        };
+        measured.peaks = self.fullest.most().map(peak).collect();
+        let first = |(span, seen): (&Span, u64)| InSpan {
+            micros: span.as_micros(),
+            seen,
+            bound: exposure.most_from_idle(*span),
+        };
+        let seen = wanted.first.iter().zip(self.first).filter(|(span, _)| **span <= wanted.length);
+        measured.first = seen.map(first).collect();
+        measured.most_per_day = exposure.most_from_idle(LONG_RUN).map(long_run_a_day);
+        let settled = wanted.window.as_micros().saturating_mul(SETTLED_WINDOWS);
+        measured.is_short = wanted.length.as_micros() < settled;
+        let micros = |at: Timestamp| at.saturating_since(wanted.start).as_micros();
+        measured.begun = self.begun.map_or(0, micros);
+        measured.envelope = self.envelope.sigma();
+        measured.rate_per_second = float(wanted.rate.units.into()) * 1e6 / float(wanted.rate.micros.max(1));
+        measured.bounds = drawn_bounds(exposure, wanted.length);
+        measured.subjects = self.subjects.count();
+        measured.people = self.people.seen();
+        measured.curve = self.curve.points().map(|point| (micros(point.at), point.admitted)).collect();
+        measured.guessing = self.guesser.map(Guesser::finish);
+        measured
     }
 }
+
+/// Returns the bound over closed times from the first request, twelve for each power of ten, for a drawing.
+fn drawn_bounds(exposure: &Exposure, length: Span) -> Vec<(u64, u128)> {
+    const SHORTEST: f64 = 1e5;
+    let most = |micros: u64| Some((micros, exposure.most_from_idle(Span::from_micros(micros))?));
+    let ends = [0, length.as_micros()];
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the conversion saturates")]
+    let within = (0..=120_u32).map(|step| (SHORTEST * 10_f64.powf(f64::from(step) / 12.0)).round() as u64);
+    let times = ends[..1].iter().copied().chain(within.filter(|at| *at < ends[1])).chain([ends[1]]);
+    times.filter_map(most).collect()
+}
+
+/// Returns what is admitted in the long run as a rate a day.
+#[expect(clippy::cast_precision_loss, reason = "the figure is only shown, in a few digits")]
+fn long_run_a_day(most: u128) -> f64 {
+    most as f64 * float(DAY.as_micros()) / float(LONG_RUN.as_micros())
+}
+
+/// Returns a count as a floating-point number, the nearest.
+#[expect(clippy::cast_precision_loss, reason = "the figure is only shown, in a few digits")]
+fn float(count: u64) -> f64 {
+    count as f64
+}
+
+#[cfg(test)]
+mod tests;

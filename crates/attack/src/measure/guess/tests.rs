@@ -1,0 +1,1 @@
+//! What blind guesses come to.

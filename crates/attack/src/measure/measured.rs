@@ -1,0 +1,172 @@
+//! What was measured, and what follows from it.
+
+use tidegate_algorithms::Span;
+use tidegate_review::DAY;
+
+use super::{Guessing, float};
+use crate::world::Operations;
+
+/// How many requests passed in a span, and the most that may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct InSpan {
+    /// The span, in microseconds.
+    pub micros: u64,
+    /// How many passed; those that were decided without the store are not among them.
+    pub seen: u64,
+    /// The most that the limits let pass by their closed forms; `None` when nothing limits.
+    pub bound: Option<u128>,
+}
+
+impl InSpan {
+    /// Returns whether more passed than can have: a fault of ours.
+    pub fn is_exceeded(&self) -> bool {
+        self.bound.is_some_and(|bound| u128::from(self.seen) > bound)
+    }
+}
+
+/// What people met beside the attack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+pub struct PeopleSeen {
+    /// Requests of people.
+    pub tries: u64,
+    /// How many of them were refused.
+    pub denied: u64,
+    /// How many people wanted something.
+    pub people: u64,
+    /// How many of them never got through.
+    pub shut_out: u64,
+}
+
+impl PeopleSeen {
+    /// Returns the share of tries that were refused; `None` without any.
+    pub fn share_denied(&self) -> Option<f64> {
+        (self.tries > 0).then(|| float(self.denied) / float(self.tries))
+    }
+
+    /// Returns the share of people who never got through; `None` without any.
+    pub fn share_shut_out(&self) -> Option<f64> {
+        (self.people > 0).then(|| float(self.shut_out) / float(self.people))
+    }
+}
+
+/// What was measured.
+#[derive(Debug, Clone, PartialEq, Default, serde::Serialize)]
+pub struct Measured {
+    /// The adversary's requests.
+    pub requests: u64,
+    /// How many passed.
+    pub admitted: u64,
+    /// How many guesses those carried.
+    pub guesses: u64,
+    /// How many passed that were decided without the store.
+    pub without_store: u64,
+    /// The fullest half-open spans.
+    pub peaks: Vec<InSpan>,
+    /// What passed within closed times from the first request, of the times that the attack went on for.
+    pub first: Vec<InSpan>,
+    /// The least σ for which no span s held more than σ + ρ·s, ρ being the rate of the long run; rounded up. Those that were
+    /// decided without the store are not counted.
+    pub envelope: u64,
+    /// The rate ρ of the envelope, in requests a second.
+    pub rate_per_second: f64,
+    /// The most that may have passed by their closed forms within closed times from the first request, as time in microseconds
+    /// and count, for a drawing; empty when nothing limits.
+    pub bounds: Vec<(u64, u128)>,
+    /// How many passed in the second half of the attack, and the length of that half in microseconds.
+    ///
+    /// Of an attack that ended early it is the time from about its middle on, or from the last instant before that is known.
+    pub sustained: (u64, u64),
+    /// How many guesses were made in that half.
+    pub sustained_guesses: u64,
+    /// The most requests that the limits let pass a day in the long run, for the keys that were touched; `None` when nothing
+    /// limits.
+    pub most_per_day: Option<f64>,
+    /// Whether it went on for less than four of the longest windows of the limits, so that its half tells little of the long
+    /// run.
+    pub is_short: bool,
+    /// How long after its start the adversary's first request came, in microseconds.
+    pub begun: u64,
+    /// How long after its start it ended, in microseconds, if it was to go on longer but too many requests were made.
+    pub ended: Option<u64>,
+    /// The times in microseconds after the first request at which the wanted guesses were made, as far as they were.
+    pub times: Vec<Option<u64>>,
+    /// How many subjects were reached by a guess, as far as they are told apart: up to 2^22.
+    pub subjects: u64,
+    /// What people met.
+    pub people: PeopleSeen,
+    /// The adversary's admitted requests as time in microseconds after the start and count so far, thinned out for a drawing:
+    /// at most 2,000 points, the first and the last instant among them.
+    pub curve: Vec<(u64, u64)>,
+    /// The most keys and bytes that stores held at the end.
+    pub state: (u64, u64),
+    /// What the stores were asked for.
+    #[serde(skip)]
+    pub operations: Operations,
+    /// What was seen of a guess at the wanted code.
+    #[serde(skip)]
+    pub guessing: Option<Guessing>,
+}
+
+impl Measured {
+    /// Returns whether more passed than can have, in any span: a fault of ours.
+    pub fn is_exceeded(&self) -> bool {
+        self.peaks.iter().chain(&self.first).any(InSpan::is_exceeded)
+    }
+
+    /// Returns how many passed that the store has decided.
+    pub fn admitted_with_store(&self) -> u64 {
+        self.admitted.saturating_sub(self.without_store)
+    }
+
+    /// Returns how many of the adversary's requests were refused.
+    pub fn refused(&self) -> u64 {
+        self.requests.saturating_sub(self.admitted)
+    }
+
+    /// Returns the sustained rate as requests a day; zero where no half was measured.
+    pub fn per_day(&self) -> f64 {
+        a_day(self.sustained.0, self.sustained.1)
+    }
+
+    /// Returns the fullest half-open span of a length, if it was looked for.
+    pub fn peak(&self, span: Span) -> Option<&InSpan> {
+        self.peaks.iter().find(|peak| peak.micros == span.as_micros())
+    }
+
+    /// Returns how many times a number of units, a limit's by its name, the fullest span of a length held; `None` when it was
+    /// not looked for, or for no units.
+    pub fn peak_ratio(&self, span: Span, nominal: u32) -> Option<f64> {
+        let peak = self.peak(span).filter(|_| nominal > 0)?;
+        Some(float(peak.seen) / f64::from(nominal))
+    }
+
+    /// Returns what was seen of the closed time from the first request, if the attack went on for so long.
+    pub fn first(&self, span: Span) -> Option<&InSpan> {
+        self.first.iter().find(|first| first.micros == span.as_micros())
+    }
+
+    /// Returns how long it went on of the length it was to.
+    pub fn went_on(&self, length: Span) -> Span {
+        self.ended.map_or(length, |ended| length.min(Span::from_micros(ended)))
+    }
+
+    /// Returns the guesses a day by which an attack that was to go on for `length` goes on beyond what was seen.
+    ///
+    /// That is the sustained rate. An attack that was too short for it ([`Measured::is_short`]) may have spent a whole window
+    /// before its half began, or met two within it; there it is what was sustained, or what the limits let through in the long
+    /// run of as much as was asked, whichever is more.
+    pub fn guesses_per_day(&self, length: Span) -> f64 {
+        let sustained = a_day(self.sustained_guesses, self.sustained.1);
+        let Some(most) = self.most_per_day.filter(|_| self.is_short && self.admitted > 0) else {
+            return sustained;
+        };
+        let went_on = self.went_on(length).as_micros().max(1);
+        let each = float(self.guesses) / float(self.admitted);
+        sustained.max(most.min(a_day(self.requests, went_on)) * each)
+    }
+}
+
+/// Returns a count in so many microseconds as one a day.
+fn a_day(count: u64, micros: u64) -> f64 {
+    if micros == 0 { 0.0 } else { float(count) * float(DAY.as_micros()) / float(micros) }
+}

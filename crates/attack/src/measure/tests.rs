@@ -1,0 +1,1 @@
+//! Measures against plain counting.
