@@ -83,19 +83,25 @@ pub(super) fn topology(node: &Node, report: &mut Report) -> Option<Around> {
     Some(around)
 }
 
+/// What to write for a store.
+const STORES: &str = "write `evicting: 10000`, `stale_check: 5ms`, `read_modify_write: 5ms` or `keys: 10000`";
+
 /// Reads what keeps the counts.
 pub(super) fn store(node: &Node, report: &mut Report) -> Option<Kept> {
-    const EXAMPLE: &str =
-        "write `evicting: 10000`, `stale_check: 5ms`, `read_modify_write: 5ms` or `keys: 10000`";
+    const NAMES: [&str; 4] = ["keys", "evicting", "stale_check", "read_modify_write"];
+    if let Some(word) = node.scalar() {
+        if word == "own_clocks" {
+            return Some(Kept::OwnClocks);
+        }
+        let remedy = format!("write own_clocks; or, in braces, {}", STORES.trim_start_matches("write "));
+        report.add(node.place, format!("store \"{word}\" is not known"), remedy);
+        return None;
+    }
     let mut fields = Fields::open(node, "store", report)?;
-    let written = fields.among(&["keys", "evicting", "stale_check", "read_modify_write"]);
+    let written = fields.among(&NAMES);
     let mut kept = None;
     match written.as_slice() {
-        [] => fields.lack_source(
-            &["keys", "evicting", "stale_check", "read_modify_write"],
-            "store says nothing",
-            EXAMPLE,
-        ),
+        [] => fields.lack_source(&NAMES, "store says nothing", STORES),
         [(name, entry), more @ ..] => {
             kept = keeper(name, &entry.value, report);
             if let Some((second, entry)) = more.first() {

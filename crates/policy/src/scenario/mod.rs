@@ -113,7 +113,7 @@ pub struct Around {
     pub regions: Option<u32>,
     /// How long a region takes to learn what another has counted; never, unless said.
     pub lag: Option<Span>,
-    /// How far the clocks of two processes are apart.
+    /// How far clocks are off: every other process is so much ahead, the others as much behind.
     pub skew: Option<Span>,
 }
 
@@ -128,6 +128,8 @@ pub enum Kept {
     StaleCheck(Span),
     /// A bad example: it decides by what it read so long ago, and then writes what it reckoned from that.
     ReadModifyWrite(Span),
+    /// A bad example: windows of the clock by the clock of whichever process asks.
+    OwnClocks,
 }
 
 /// A time without the store.

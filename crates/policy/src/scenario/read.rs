@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use tidegate_algorithms::{MAX_SPAN, MIN_SPAN, Span, Timestamp};
 
 use super::{Around, Attacker, Scenario, VERSION, around, attacker};
+use crate::examined::Code;
 use crate::file::{Fields, Node, Report, Value};
 use crate::suite::{self, Named, instant};
 use crate::validate::{span_within, written_code};
@@ -31,7 +32,7 @@ pub(super) fn scenario(root: &Node, file: &str, report: &mut Report) -> Option<S
     let adversaries = top.get("adversaries").map(|node| attacker::all(node, report)).unwrap_or_default();
     within(&adversaries, length, report);
     let people = top.get("people").and_then(|node| around::people(node, report));
-    let code = top.get("code").and_then(|node| written_code("of the scenario", node, report));
+    let code = top.get("code").and_then(|node| code(node, report));
     let topology = top.get("topology").and_then(|node| around::topology(node, report));
     let store = top.get("store").and_then(|node| around::store(node, report));
     let outages = top.get("outages").map(|node| around::outages(node, length, report));
@@ -86,6 +87,19 @@ fn version(top: &mut Fields<'_>, report: &mut Report) {
         let message = format!("version {version} is not known");
         report.add(node.place, message, format!("this version reads `{VERSION}: 1`"));
     }
+}
+
+/// Reads the code; of more valid ones than there are codes, none could be guessed wrongly.
+fn code(node: &Node, report: &mut Report) -> Option<Code> {
+    let code = written_code("of the scenario", node, report)?;
+    let there_are = u128::from(code.alphabet).saturating_pow(code.digits);
+    let valid = code.valid_at_once();
+    if u128::from(valid) > there_are {
+        let message = format!("{valid} codes are valid at once, and there are {there_are}");
+        report.add(node.place, message, "let it have more digits, or fewer be valid");
+        return None;
+    }
+    Some(code)
 }
 
 /// Reports a scenario that ends after the last instant there is.

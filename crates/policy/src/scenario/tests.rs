@@ -116,10 +116,11 @@ fn each_store_is_told_from_the_others() {
     assert_eq!(store("keys: 5"), Some(Kept::Keys(5)));
     assert_eq!(store("stale_check: 5ms"), Some(Kept::StaleCheck(Span::from_millis(5))));
     assert_eq!(store("read_modify_write: 1s"), Some(Kept::ReadModifyWrite(Span::from_secs(1))));
+    assert_eq!(read(&format!("{GREEDY}store: own_clocks\n")).store, Some(Kept::OwnClocks));
 }
 
 /// What a file says after its head, and how it is told.
-const SLIPS: [(&str, &str); 46] = [
+const SLIPS: [(&str, &str); 48] = [
     (
         "adversaries: [greedy]\nadversary: x",
         "5:1: unknown key \"adversary\" in the scenario; did you mean \"adversaries\"?",
@@ -207,7 +208,15 @@ const SLIPS: [(&str, &str); 46] = [
         "4:23: `stale_check` is beside `evicting`, and there is one store; keep one of them",
     ),
     ("store: { stale_check: 2m }", "4:23: stale_check 2m is out of range; the nearest possible is 1m"),
-    ("store: memory", "4:8: store has to be a mapping, and this is a single value"),
+    (
+        "store: memory",
+        "4:8: store \"memory\" is not known; write own_clocks; or, in braces, `evicting: 10000`",
+    ),
+    ("store: [5]", "4:8: store has to be a mapping, and this is a list"),
+    (
+        "code: { digits: 1, valid: 11 }",
+        "4:7: 11 codes are valid at once, and there are 10; let it have more digits",
+    ),
     (
         "outages: [{ at: 1d, for: 60s }]",
         "4:17: at 1d is not within the scenario, which ends after 1d; let it come sooner",
