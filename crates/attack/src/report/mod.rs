@@ -1,11 +1,18 @@
 //! What the bench tells: data that a table, JSON and a page are written from.
 
+mod drawn;
+mod html;
+mod page;
+pub mod plot;
+
 use serde::Serialize;
 use tidegate::{Anchor, Quota};
 use tidegate_review::written;
 
 use crate::adversary::Exposed;
 use crate::measure::Measured;
+
+pub use page::page;
 
 /// What attacks on a policy came to.
 #[derive(Debug, Clone, Serialize)]
