@@ -4,6 +4,13 @@
 //! for each distinct key in each store, and one more each time the store begins anew or a success wipes a key. So all
 //! requests together are at most the smallest, over the limits that all of them ask, of the sum of the limit's bounds over
 //! its keys, divided by the units that a request takes.
+//!
+//! That holds however stores are run, as long as each is right by itself. A clock that is off by as much all the time moves
+//! a store's windows and changes none of its bounds. A replica that learns of others' charges is only stricter for it, and
+//! counts as a store of its own. Stores that are wrong on purpose are held to nothing
+//! ([`World::holds_to_bounds`](super::World::holds_to_bounds)): for them this is what a right one would have admitted, but
+//! for clocks. Where everybody's own clock says which window of a shared count it is, a span s meets as many as one of
+//! s + 2δ does by one clock.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};

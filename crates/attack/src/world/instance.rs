@@ -7,9 +7,9 @@ use futures_util::FutureExt;
 use tidegate::{BuildError, Disclosure, Limiter, Prepared, Retry, Snapshot, Verdict};
 use tidegate_algorithms::{Span, Timestamp};
 
+use super::Seen;
 use super::exposure::Exposure;
 use super::watched::Watched;
-use super::Seen;
 use crate::act::{Outcome, Role, Who};
 use crate::target::Target;
 
@@ -21,6 +21,8 @@ pub(super) struct Instance {
     snapshot: Snapshot,
     /// Which store it is over, to tell its keys from another's.
     store: usize,
+    /// How many microseconds its clock is ahead, where it tells its store the time.
+    ahead: i64,
     planned: HashMap<Who, Planned>,
 }
 
@@ -33,10 +35,15 @@ struct Planned {
 }
 
 impl Instance {
-    pub(super) fn new(target: &dyn Target, store: Arc<Watched>, number: usize) -> Result<Self, BuildError> {
+    /// Starts a process over a store of that number, by a clock that is so many microseconds ahead.
+    pub(super) fn new(
+        target: &dyn Target,
+        (store, number): (Arc<Watched>, usize),
+        ahead: i64,
+    ) -> Result<Self, BuildError> {
         let limiter = target.limiter(store)?;
         let snapshot = limiter.snapshot();
-        Ok(Self { limiter, snapshot, store: number, planned: HashMap::new() })
+        Ok(Self { limiter, snapshot, store: number, ahead, planned: HashMap::new() })
     }
 
     pub(super) fn request(
@@ -48,10 +55,10 @@ impl Instance {
         if self.planned.len() >= MOST_PLANNED {
             self.planned.clear();
         }
-        let planned = self.planned.entry(*request.who).or_insert_with(|| Planned {
-            prepared: target.prepare(&self.snapshot, request.who),
-            touched: 0,
-        });
+        let planned = self
+            .planned
+            .entry(*request.who)
+            .or_insert_with(|| Planned { prepared: target.prepare(&self.snapshot, request.who), touched: 0 });
         let refused = Seen { admitted: false, delay: Span::ZERO, retry_after: None, degraded: false };
         let Some(prepared) = &planned.prepared else { return refused };
         let epoch = exposure.epoch().saturating_add(1);
@@ -59,14 +66,15 @@ impl Instance {
             planned.touched = epoch;
             exposure.touch(prepared, self.store);
         }
+        let now = Timestamp::saturating_from_micros(request.at.as_micros().saturating_add_signed(self.ahead));
         // A store in memory answers at once, also that it is lost.
-        let Some(mut verdict) = prepared.check_at(request.at).now_or_never() else { return refused };
+        let Some(mut verdict) = prepared.check_at(now).now_or_never() else { return refused };
         if verdict.is_allowed() && request.outcome == Outcome::Success {
             let settlement = verdict.take_pending().succeeded();
             if !settlement.is_empty() {
                 exposure.wiped(prepared);
                 // A store that is lost gives nothing back, and the charges are spent.
-                let _ = self.limiter.settle_at(settlement, Some(request.at)).now_or_never();
+                let _ = self.limiter.settle_at(settlement, Some(now)).now_or_never();
             }
         }
         seen(&verdict)

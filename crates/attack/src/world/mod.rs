@@ -2,11 +2,19 @@
 //!
 //! The limiters are the real ones over the real memory store, which also stands for a Redis that instances share: the two
 //! decide alike, as the tests of the Redis store hold. Only what no store of ours does (deciding by what was read a while
-//! ago, evicting keys that mean something) is kept here as a bad example.
+//! ago, evicting keys that mean something, counting by everybody's own clock) is kept here as a bad example, and regions
+//! that tell each other of charges later, as a database replicated both ways does.
+//!
+//! Requests go to regions and processes in turn, regions first: of n that arrive together each region decides its share.
 
+mod bad;
 mod exposure;
 mod incident;
 mod instance;
+mod kept;
+mod plain;
+mod regions;
+mod setting;
 mod watched;
 
 use std::fmt;
@@ -20,32 +28,16 @@ use crate::target::Target;
 
 pub use exposure::{Exposure, Touched};
 pub use incident::{Incident, What};
+pub use setting::{Setting, StoreKind};
 pub use watched::Operations;
 
+use bad::{Evicting, OwnClocks, Racy, Write};
 use instance::{Arriving, Instance};
+use plain::Plain;
 use watched::Watched;
 
 /// The secret of every store: nobody aims at its keys, and a seed is to give one course of events.
 const SECRET: [u8; 16] = *b"a known one here";
-
-/// How many processes decide, and over which stores.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Setting {
-    /// How many processes share the requests of a region, in turn.
-    pub instances: u32,
-    /// How many regions there are; an actor's requests go to them in turn.
-    pub regions: u32,
-    /// Whether the processes of a region share one store, as a Redis; else each has its own.
-    pub shared: bool,
-    /// The most keys of a store.
-    pub keys: usize,
-}
-
-impl Default for Setting {
-    fn default() -> Self {
-        Self { instances: 1, regions: 1, shared: true, keys: MemoryOptions::default().max_keys }
-    }
-}
 
 /// What became of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +56,7 @@ pub struct Seen {
 pub struct World {
     target: Arc<dyn Target>,
     setting: Setting,
-    /// Those of the first region, then those of the next.
+    /// In the order in which requests come to them: the first of every region, then the second of every region.
     instances: Vec<Instance>,
     stores: Vec<Arc<Watched>>,
     exposure: Exposure,
@@ -79,7 +71,8 @@ impl World {
     /// # Errors
     /// When the limits cannot be built.
     pub fn new(target: Arc<dyn Target>, setting: Setting) -> Result<Self, BuildError> {
-        let (instances, stores) = processes(&*target, setting)?;
+        let stores = fresh(setting);
+        let instances = processes(&*target, setting, &stores)?;
         let past = Operations::default();
         Ok(Self { target, setting, instances, stores, exposure: Exposure::default(), turn: 0, past })
     }
@@ -94,29 +87,48 @@ impl World {
         instance.request(&*self.target, &mut self.exposure, &Arriving { at, who, outcome, role })
     }
 
-    /// Lets something happen.
+    /// Lets something happen. Only a store that processes share can be lost without them.
     pub fn happens(&mut self, incident: &Incident) {
         match incident.what {
-            What::StoreLost => self.stores.iter().for_each(|store| store.lose()),
+            What::StoreLost if self.setting.shared => self.stores.iter().for_each(|store| store.lose()),
+            What::StoreLost => {}
             What::StoreBack => {
                 self.stores.iter().for_each(|store| store.find());
                 self.instances.iter().for_each(Instance::notice);
             }
-            What::Restart => self.restart(),
+            What::Restart => self.restart(incident.at),
         }
     }
 
-    /// Starts every process anew: what it holds by itself is forgotten, what is shared stays.
-    fn restart(&mut self) {
-        if self.setting.shared {
-            return;
-        }
-        // It was built once, and is built of the same.
-        if let Ok((instances, stores)) = processes(&*self.target, self.setting) {
+    /// Starts every process anew: what it holds by itself is forgotten, unless it left a snapshot; what is shared stays.
+    fn restart(&mut self, at: Timestamp) {
+        let stores = if self.setting.shared { self.stores.clone() } else { self.started_anew(at) };
+        // They were built once, and are built of the same.
+        let Ok(instances) = processes(&*self.target, self.setting, &stores) else { return };
+        if !self.setting.shared {
             self.past = self.operations();
-            (self.instances, self.stores) = (instances, stores);
-            self.exposure.begin_anew();
         }
+        (self.instances, self.stores) = (instances, stores);
+    }
+
+    /// Returns the stores of processes that start anew.
+    fn started_anew(&mut self, at: Timestamp) -> Vec<Arc<Watched>> {
+        // By the clock that is behind, nothing is forgotten too early.
+        let micros = at.as_micros().saturating_sub(self.setting.skew.as_micros());
+        let at = Timestamp::saturating_from_micros(micros);
+        let options = options(self.setting);
+        let kept = self.stores.iter().map(|store| store.restored(options, at).map(Arc::new));
+        let kept: Option<Vec<_>> = if self.setting.snapshot { kept.collect() } else { None };
+        kept.unwrap_or_else(|| {
+            self.exposure.begin_anew();
+            fresh(self.setting)
+        })
+    }
+
+    /// Returns whether what is admitted has to stay within the bounds of [`World::exposure`]: not by stores that are wrong on
+    /// purpose, whose bounds are those of a right one.
+    pub fn holds_to_bounds(&self) -> bool {
+        self.setting.store == StoreKind::Right
     }
 
     /// Returns what the adversary's requests have touched of each limit.
@@ -131,9 +143,9 @@ impl World {
 
     /// Returns how many keys the stores hold, and their bytes.
     pub fn usage(&self) -> (usize, usize) {
-        let all = self.stores.iter().filter_map(|store| store.usage());
-        all.fold((0, 0), |(keys, bytes), usage| {
-            (keys.saturating_add(usage.keys), bytes.saturating_add(usage.bytes))
+        let all = self.stores.iter().map(|store| store.usage());
+        all.fold((0, 0), |(keys, bytes), (more, heavier)| {
+            (usize::saturating_add(keys, more), usize::saturating_add(bytes, heavier))
         })
     }
 }
@@ -144,21 +156,54 @@ impl fmt::Debug for World {
     }
 }
 
-/// Builds the processes of all regions over fresh stores.
+fn options(setting: Setting) -> MemoryOptions {
+    MemoryOptions { max_keys: setting.keys, ..MemoryOptions::default() }
+}
+
+/// Makes the stores: one a region if they are shared, else one for each process, in the order of processes.
+fn fresh(setting: Setting) -> Vec<Arc<Watched>> {
+    let count = setting.stores();
+    if let Some(lag) = setting.lag.filter(|_| setting.is_replicated()) {
+        let regions = regions::replicated(usize::try_from(count).unwrap_or(usize::MAX), lag);
+        return regions.into_iter().map(|region| Arc::new(Watched::other(Arc::new(region)))).collect();
+    }
+    (0..count).map(|_| Arc::new(store(setting))).collect()
+}
+
+fn store(setting: Setting) -> Watched {
+    match setting.store {
+        StoreKind::Right => Watched::memory(MemoryStore::with_secret(options(setting), SECRET)),
+        StoreKind::StaleCheck { gap } => Watched::other(Arc::new(Plain::over(Racy::new(gap, Write::Added)))),
+        StoreKind::ReadModifyWrite { gap } => {
+            Watched::other(Arc::new(Plain::over(Racy::new(gap, Write::Over))))
+        }
+        StoreKind::Evicting { keys } => Watched::other(Arc::new(Plain::over(Evicting::new(keys)))),
+        StoreKind::OwnClocks => Watched::other(Arc::new(Plain::over(OwnClocks::default()))),
+    }
+}
+
+/// Starts the processes over the stores.
 fn processes(
     target: &dyn Target,
     setting: Setting,
-) -> Result<(Vec<Instance>, Vec<Arc<Watched>>), BuildError> {
-    let options = MemoryOptions { max_keys: setting.keys, ..MemoryOptions::default() };
-    let (mut instances, mut stores) = (Vec::new(), Vec::new());
-    for _ in 0..setting.regions.max(1) {
-        for index in 0..setting.instances.max(1) {
-            if index == 0 || !setting.shared {
-                stores.push(Arc::new(Watched::memory(MemoryStore::with_secret(options, SECRET))));
-            }
-            let Some(store) = stores.last() else { continue };
-            instances.push(Instance::new(target, Arc::clone(store), stores.len())?);
+    stores: &[Arc<Watched>],
+) -> Result<Vec<Instance>, BuildError> {
+    let skew = i64::try_from(setting.skew.as_micros()).unwrap_or(i64::MAX);
+    let tells_time = !setting.shared || setting.store == StoreKind::OwnClocks;
+    let regions = setting.regions.max(1);
+    let mut instances = Vec::new();
+    for index in 0..setting.instances.max(1) {
+        for region in 0..regions {
+            let own = index.saturating_mul(regions).saturating_add(region);
+            let number = usize::try_from(if setting.shared { region } else { own }).unwrap_or(usize::MAX);
+            let Some(store) = stores.get(number) else { continue };
+            let ahead = if own % 2 == 0 { skew } else { skew.saturating_neg() };
+            let ahead = if tells_time { ahead } else { 0 };
+            instances.push(Instance::new(target, (Arc::clone(store), number), ahead)?);
         }
     }
-    Ok((instances, stores))
+    Ok(instances)
 }
+
+#[cfg(test)]
+mod tests;

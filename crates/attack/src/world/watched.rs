@@ -4,9 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use tidegate::{MemoryStore, StoreError, Usage};
+use tidegate::{MemoryOptions, MemoryStore, StoreError};
 use tidegate_algorithms::{State, Timestamp};
 use tidegate_store::{Check, Decided, LimitId, Refund, Reply, Store};
+
+use super::plain::Counted;
 
 /// What stores were asked for, as numbers of calls and of states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -45,7 +47,8 @@ impl Operations {
 
 /// A store with a switch and counters before it.
 pub(super) struct Watched {
-    inner: Arc<dyn Store>,
+    inner: Arc<dyn Counted>,
+    /// The same, where it is the memory store, which can be written down.
     memory: Option<Arc<MemoryStore>>,
     lost: AtomicBool,
     admitted: AtomicU64,
@@ -59,12 +62,20 @@ impl Watched {
     /// Watches a memory store.
     pub(super) fn memory(memory: MemoryStore) -> Self {
         let memory = Arc::new(memory);
-        let inner: Arc<dyn Store> = Arc::clone(&memory) as _;
+        let inner: Arc<dyn Counted> = Arc::clone(&memory) as _;
         Self { memory: Some(memory), ..Self::other(inner) }
     }
 
+    /// Watches what a process finds that starts anew at an instant where this one left its snapshot; nothing, if there can
+    /// be none.
+    pub(super) fn restored(&self, options: MemoryOptions, at: Timestamp) -> Option<Self> {
+        let snapshot = self.memory.as_ref()?.snapshot();
+        let (memory, _) = MemoryStore::restore(options, snapshot.as_bytes(), Some(at)).ok()?;
+        Some(Self::memory(memory))
+    }
+
     /// Watches another store.
-    pub(super) fn other(inner: Arc<dyn Store>) -> Self {
+    pub(super) fn other(inner: Arc<dyn Counted>) -> Self {
         Self {
             inner,
             memory: None,
@@ -87,8 +98,9 @@ impl Watched {
         self.lost.store(false, Ordering::Relaxed);
     }
 
-    pub(super) fn usage(&self) -> Option<Usage> {
-        self.memory.as_ref().map(|memory| memory.usage())
+    /// Returns how many keys it holds, and their bytes.
+    pub(super) fn usage(&self) -> (usize, usize) {
+        self.inner.usage()
     }
 
     pub(super) fn operations(&self) -> Operations {
@@ -124,6 +136,13 @@ impl Watched {
         count(if decided.admitted { admitted } else { refused }, checks);
         let [refused, admitted] = &self.writes;
         count(if decided.admitted { admitted } else { refused }, written);
+    }
+}
+
+impl Counted for MemoryStore {
+    fn usage(&self) -> (usize, usize) {
+        let usage = MemoryStore::usage(self);
+        (usage.keys, usage.bytes)
     }
 }
 
