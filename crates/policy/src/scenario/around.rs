@@ -70,14 +70,21 @@ pub(super) fn topology(node: &Node, report: &mut Report) -> Option<Around> {
         lag: span_up_to(&mut fields, "lag", DAY, report),
         skew: span_up_to(&mut fields, "skew", DAY, report),
     };
-    let processes =
-        u64::from(around.instances.unwrap_or(1)).saturating_mul(around.regions.unwrap_or(1).into());
+    let regions = around.regions.unwrap_or(1);
+    let processes = u64::from(around.instances.unwrap_or(1)).saturating_mul(regions.into());
     if processes > MOST_PROCESSES {
         report.add(
             fields.place_of("instances"),
             format!("{processes} processes are too many for a simulation"),
             format!("let instances times regions be {MOST_PROCESSES} at most"),
         );
+    }
+    let lag = fields.place_of("lag");
+    if around.lag.is_some() && regions < 2 {
+        report.add(lag, "lag is said of one region", "say how many learn of each other: `regions: 2`");
+    } else if around.lag.is_some() && around.shared == Some(false) {
+        let message = "lag is said where every process has its own store";
+        report.add(lag, message, "stores that are shared learn of each other: `shared: true`");
     }
     fields.finish(&[], report);
     Some(around)

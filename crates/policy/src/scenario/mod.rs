@@ -111,7 +111,8 @@ pub struct Around {
     pub shared: Option<bool>,
     /// How many regions there are, each with its own store.
     pub regions: Option<u32>,
-    /// How long a region takes to learn what another has counted; never, unless said.
+    /// How long a region takes to learn what another has counted; never, unless said. It is only said of two regions or
+    /// more whose processes share stores of Tidegate's own.
     pub lag: Option<Span>,
     /// How far clocks are off: every other process is so much ahead, the others as much behind.
     pub skew: Option<Span>,

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use tidegate_algorithms::{MAX_SPAN, MIN_SPAN, Span, Timestamp};
 
-use super::{Around, Attacker, Scenario, VERSION, around, attacker};
+use super::{Around, Attacker, Kept, Scenario, VERSION, around, attacker};
 use crate::examined::Code;
 use crate::file::{Fields, Node, Report, Value};
 use crate::suite::{self, Named, instant};
@@ -35,6 +35,13 @@ pub(super) fn scenario(root: &Node, file: &str, report: &mut Report) -> Option<S
     let code = top.get("code").and_then(|node| code(node, report));
     let topology = top.get("topology").and_then(|node| around::topology(node, report));
     let store = top.get("store").and_then(|node| around::store(node, report));
+    if let (Some(Around { lag: Some(_), .. }), Some(kept)) = (topology, store)
+        && !matches!(kept, Kept::Keys(_))
+    {
+        let message =
+            "such a store learns nothing of another region, and topology says with which lag it does";
+        report.add(top.place_of("store"), message, "leave out `store`, or `lag`");
+    }
     let outages = top.get("outages").map(|node| around::outages(node, length, report));
     let restarts = top.get("restarts").map(|node| around::restarts(node, length, report));
     let is_empty = |member: &str| {

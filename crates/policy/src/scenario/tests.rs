@@ -29,8 +29,8 @@ adversaries:
   - boundary-straddler: { at: 1h, for: 2h, limit: verify/per-account }
 people: { count: 200, every: 2h, typo: 12.5%, tries: 4, think: 5s, behind_one_address: 20 }
 code: { digits: 6, valid: 3 }
-topology: { instances: 4, shared: false, regions: 2, lag: 300ms, skew: 1s }
-store: { evicting: 10000 }
+topology: { instances: 4, shared: true, regions: 2, lag: 300ms, skew: 1s }
+store: { keys: 10000 }
 outages: [{ at: 1h, for: 60s }, { at: 2h, for: 1h }]
 restarts: [{ at: 0s }, { at: 2h }]
 ";
@@ -86,12 +86,12 @@ fn a_scenario_is_read_as_it_is_written() {
     assert_eq!((code.digits, code.alphabet, code.valid, code.attempts), (6, 10, Some(3), None));
     let topology = Around {
         instances: Some(4),
-        shared: Some(false),
+        shared: Some(true),
         regions: Some(2),
         lag: Some(Span::from_millis(300)),
         skew: Some(Span::from_secs(1)),
     };
-    assert_eq!((scenario.topology, scenario.store), (topology, Some(Kept::Evicting(10_000))));
+    assert_eq!((scenario.topology, scenario.store), (topology, Some(Kept::Keys(10_000))));
     let outages = [(1, Span::from_secs(60)), (2, hours(1))];
     assert_eq!(scenario.outages, outages.map(|(at, length)| Outage { at: hours(at), length }));
     assert_eq!(scenario.restarts, [Span::ZERO, hours(2)]);
@@ -114,13 +114,14 @@ fn what_is_not_said_is_left_open() {
 fn each_store_is_told_from_the_others() {
     let store = |text: &str| read(&format!("{GREEDY}store: {{ {text} }}\n")).store;
     assert_eq!(store("keys: 5"), Some(Kept::Keys(5)));
+    assert_eq!(store("evicting: 5"), Some(Kept::Evicting(5)));
     assert_eq!(store("stale_check: 5ms"), Some(Kept::StaleCheck(Span::from_millis(5))));
     assert_eq!(store("read_modify_write: 1s"), Some(Kept::ReadModifyWrite(Span::from_secs(1))));
     assert_eq!(read(&format!("{GREEDY}store: own_clocks\n")).store, Some(Kept::OwnClocks));
 }
 
 /// What a file says after its head, and how it is told.
-const SLIPS: [(&str, &str); 48] = [
+const SLIPS: [(&str, &str); 51] = [
     (
         "adversaries: [greedy]\nadversary: x",
         "5:1: unknown key \"adversary\" in the scenario; did you mean \"adversaries\"?",
@@ -200,6 +201,18 @@ const SLIPS: [(&str, &str); 48] = [
     ),
     ("topology: { shared: no }", "4:21: shared \"no\" is not known; did you mean false?"),
     ("topology: { lag: 2d }", "4:18: lag 2d is out of range; the nearest possible is 1d"),
+    (
+        "topology: { lag: 1s }",
+        "4:18: lag is said of one region; say how many learn of each other: `regions: 2`",
+    ),
+    (
+        "topology: { regions: 2, lag: 1s, shared: false }",
+        "4:30: lag is said where every process has its own store; stores that are shared learn of each other",
+    ),
+    (
+        "topology: { regions: 2, lag: 1s }\nstore: { evicting: 5 }",
+        "5:8: such a store learns nothing of another region, and topology says with which lag it does; leave out",
+    ),
     ("store: {}", "4:8: store says nothing; write `evicting: 10000`"),
     ("store: { evictin: 5 }", "4:10: unknown key \"evictin\" in store; did you mean \"evicting\"?"),
     ("store: { lru: 5 }", "4:10: unknown key \"lru\" in store; write `evicting: 10000`, `stale_check: 5ms`"),
