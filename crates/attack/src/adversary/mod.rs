@@ -3,7 +3,20 @@
 //! Each says what it needs to know and to have, which limits it fits, and makes the seats that play it. What it is known to
 //! reach stands in its tests.
 
+mod anchored;
+mod boundary;
+mod burst;
+mod books;
+mod figures;
 mod greedy;
+mod lockout;
+mod holding;
+mod mirror;
+mod paced;
+mod refill;
+#[cfg(test)]
+mod trial;
+mod weighted;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -264,7 +277,15 @@ pub trait Adversary: Sync {
 
 /// Returns every adversary, in the order of reports.
 pub fn adversaries() -> &'static [&'static dyn Adversary] {
-    &[&greedy::Greedy]
+    &[
+        &greedy::Greedy,
+        &boundary::Boundary,
+        &anchored::Anchored,
+        &weighted::Weighted,
+        &paced::Paced,
+        &burst::Burst,
+        &refill::Refill,
+    ]
 }
 
 /// Returns the adversary of that name.
