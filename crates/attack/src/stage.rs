@@ -44,7 +44,11 @@ impl Stage {
     pub fn play(&self, adversary: &dyn Adversary, aim: &Aim, play: &Play) -> Result<Measured, BuildError> {
         let mut world = World::new(Arc::clone(&self.target), aim.setting)?;
         let mut measure = Measure::new(self.wanted(aim, play));
-        let course = Course { until: play.end(), most_requests: self.most_requests, seed: self.seed };
+        let course = Course {
+            until: play.end(),
+            most_requests: self.most_requests.min(adversary.most_requests(play)),
+            seed: self.seed,
+        };
         let (seats, incidents) = (adversary.seats(aim, play), adversary.incidents(aim, play));
         let played = simulate(&mut world, seats, incidents, course, &mut |event| measure.event(event));
         measure.ended(played.ended);

@@ -7,10 +7,18 @@ mod anchored;
 mod boundary;
 mod burst;
 mod books;
-mod figures;
 mod greedy;
-mod lockout;
-mod holding;
+mod success;
+mod spray;
+mod sessions;
+mod rotation;
+mod low_and_slow;
+mod ipv6;
+mod forwarded;
+mod challenges;
+mod batch;
+mod aliases;
+mod addresses;
 mod mirror;
 mod paced;
 mod refill;
@@ -151,6 +159,8 @@ pub struct Aim {
     pub believes_anybody: bool,
     /// Whether the keys that tell people apart are written in one spelling before they are compared.
     pub one_spelling: bool,
+    /// The limits that a request for a new code has to pass, on the same coordinates: those of the rule that sends codes.
+    pub senders: Vec<Guard>,
     /// Why every client comes from one address, as the id of the review's finding: a proxy that nobody trusts stands in
     /// front, or only this machine can connect. `None` where clients come from their own.
     pub one_address: Option<&'static str>,
@@ -177,6 +187,7 @@ impl Aim {
             setting: Setting::default(),
             believes_anybody: false,
             one_spelling: true,
+            senders: Vec::new(),
             one_address: None,
         }
     }
@@ -248,6 +259,12 @@ pub trait Adversary: Sync {
         None
     }
 
+    /// Returns how many requests of a play are enough to show what it comes to, of one that nothing may hold: it ends with
+    /// them, as one does that makes too many.
+    fn most_requests(&self, _play: &Play) -> u64 {
+        u64::MAX
+    }
+
     /// Returns whether its schedule is made for one limit, so that it is played once for each.
     fn is_for_one_limit(&self) -> bool {
         false
@@ -285,6 +302,17 @@ pub fn adversaries() -> &'static [&'static dyn Adversary] {
         &paced::Paced,
         &burst::Burst,
         &refill::Refill,
+        &addresses::Addresses,
+        &ipv6::Ipv6,
+        &forwarded::Spoof,
+        &forwarded::Poison,
+        &aliases::Aliases,
+        &sessions::Sessions,
+        &challenges::Challenges,
+        &batch::Batch,
+        &spray::Spray,
+        &low_and_slow::LowAndSlow,
+        &success::SuccessReset,
     ]
 }
 
@@ -299,10 +327,14 @@ pub const VICTIM: u32 = 0;
 /// The first subject of the adversary's own accounts; nobody else has one from there on.
 pub const OWN: u32 = 1 << 30;
 
-/// Returns an address of the adversary's, of networks that are nobody's: 198.18.0.0/15, then 240.0.0.0/4.
+/// Returns an address of the adversary's, of networks that are nobody's: 198.18.0.0/15, then 240.0.0.0/4. Of the former
+/// neighbours are of different /24s, as rented machines are.
 pub fn address(index: u32) -> IpAddr {
-    let first = if index < 1 << 17 { 0xc612_0000 } else { 0xf000_0000 };
-    Ipv4Addr::from_bits(u32::wrapping_add(first, index)).into()
+    if index >= 1 << 17 {
+        return Ipv4Addr::from_bits(0xf000_0000_u32.wrapping_add(index)).into();
+    }
+    let (network, host) = (index & 0x1ff, index >> 9);
+    Ipv4Addr::from_bits(0xc612_0000 | (network << 8) | host).into()
 }
 
 /// Returns an address in the IPv6 network that the adversary holds: the `host`-th of its `network`-th /64.

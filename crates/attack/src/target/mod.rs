@@ -1,6 +1,7 @@
 //! What is attacked: limits, and the requests that somebody's coordinates become before them.
 
 mod bare;
+mod keyed;
 
 use std::sync::Arc;
 
@@ -9,6 +10,7 @@ use tidegate::{BuildError, Limiter, Prepared, Snapshot, Store};
 use crate::act::Who;
 
 pub use bare::Bare;
+pub use keyed::{CountedOn, KeyedLimits, Reading};
 
 /// Limits that are attacked, and how a request comes about.
 pub trait Target: Send + Sync {

@@ -1,0 +1,73 @@
+//! Key aliasing: one account under many spellings of its name.
+//!
+//! Where a service takes `Ada`, `ADA` and `ada` for one account and its limits count what was written, each spelling has a
+//! limit of its own: a name of eight letters has 256. So many times as much is let through.
+
+use tidegate_review::spoken_count;
+
+use super::addresses::is_by_address;
+use super::rotation::{Order, Rotation, Vary, most_on_one_key};
+use super::{Adversary, Aim, Beside, Exposed, Guard, Means, Need, Play, at_victim};
+use crate::act::Seat;
+
+/// How many spellings a name of eight letters has, in large and small ones.
+const SPELLINGS: u32 = 256;
+
+/// One account is tried under all its spellings.
+#[derive(Debug)]
+pub(super) struct Aliases;
+
+impl Adversary for Aliases {
+    fn name(&self) -> &'static str {
+        "key-aliases"
+    }
+
+    fn what(&self) -> &'static str {
+        "One account is tried under every spelling of its name that the service takes for it."
+    }
+
+    fn needs(&self) -> &'static [Need] {
+        &[Need::Policy, Need::Addresses]
+    }
+
+    fn with(&self, _means: &Means) -> Option<String> {
+        Some(format!("{SPELLINGS} spellings"))
+    }
+
+    fn fits(&self, aim: &Aim) -> bool {
+        !aim.one_spelling && aim.guards.iter().any(is_by_name)
+    }
+
+    fn seats(&self, aim: &Aim, play: &Play) -> Vec<Seat> {
+        let rotation = Rotation::new(aim, play, at_victim());
+        let rotation = rotation.over(Vary::Spelling, SPELLINGS, Order::UntilSpent);
+        let rotation = if aim.guards.iter().any(is_by_address) {
+            rotation.over(Vary::Address, play.means.addresses, Order::InTurn)
+        } else {
+            rotation
+        };
+        vec![Seat::adversary(rotation).with_jitter(play.jitter)]
+    }
+
+    fn exposes(&self, aim: &Aim, beside: &Beside<'_>) -> Option<Exposed> {
+        // Beside an address in one key it is the addresses that lead around it.
+        let is_held = |guard: &Guard| is_by_name(guard) && !is_by_address(guard);
+        let one = most_on_one_key(aim, beside.play, is_held)?;
+        let guesses = beside.attack.guesses;
+        (u128::from(guesses) > one).then(|| Exposed {
+            finding: Some("key-not-normalized"),
+            says: format!(
+                "{SPELLINGS} spellings of one account's name made {} guesses at it in {}, where the limits let {} through for \
+                 one: each is a key of its own",
+                spoken_count(guesses.into()),
+                beside.play.length,
+                spoken_count(one),
+            ),
+        })
+    }
+}
+
+/// Returns whether a limit counts on whom requests are about.
+fn is_by_name(guard: &Guard) -> bool {
+    guard.keyed.subject
+}

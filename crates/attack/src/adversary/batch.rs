@@ -1,0 +1,54 @@
+//! Batching: several guesses in one request.
+//!
+//! A service that takes an array of codes, or the same field of a query under several names, checks several guesses for each
+//! request that limits count. Whether a service does shows in no policy, so this is played only where a scenario says so: it
+//! multiplies what every other attack comes to by the guesses that a request carries. A cost per item would count them.
+
+use tidegate_review::spoken_count;
+
+use super::rotation::Rotation;
+use super::{Adversary, Aim, Beside, Exposed, Means, Need, Play, at_victim};
+use crate::act::Seat;
+
+/// One client puts several guesses into each request.
+#[derive(Debug)]
+pub(super) struct Batch;
+
+impl Adversary for Batch {
+    fn name(&self) -> &'static str {
+        "batching"
+    }
+
+    fn what(&self) -> &'static str {
+        "One client puts several guesses into each request, where the service takes them."
+    }
+
+    fn needs(&self) -> &'static [Need] {
+        &[Need::Policy]
+    }
+
+    fn with(&self, means: &Means) -> Option<String> {
+        Some(format!("{} guesses in a request", means.batch))
+    }
+
+    fn fits(&self, _aim: &Aim) -> bool {
+        false
+    }
+
+    fn seats(&self, aim: &Aim, play: &Play) -> Vec<Seat> {
+        let rotation = Rotation::new(aim, play, at_victim()).guessing(play.means.batch);
+        vec![Seat::adversary(rotation).with_jitter(play.jitter)]
+    }
+
+    fn exposes(&self, _aim: &Aim, beside: &Beside<'_>) -> Option<Exposed> {
+        let (guesses, admitted) = (beside.attack.guesses, beside.attack.admitted);
+        (guesses > admitted).then(|| Exposed {
+            finding: None,
+            says: format!(
+                "{} guesses were made in {} requests: what limits count is the request",
+                spoken_count(guesses.into()),
+                spoken_count(admitted.into()),
+            ),
+        })
+    }
+}

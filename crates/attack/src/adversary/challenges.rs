@@ -1,0 +1,137 @@
+//! Challenge cycling: a new code as soon as the tries of one are spent.
+//!
+//! Where a code allows A tries and C codes can be had in a period, that is A · C guesses, each with the chance that one has
+//! at a code of its own: no code is ever exhausted. A service that goes on counting when it sends a new code gives nothing
+//! away.
+
+use tidegate_algorithms::Timestamp;
+use tidegate_review::{DAY, Guess, YEAR, spoken_chance, spoken_count};
+
+use super::addresses::is_sign_in;
+use super::books::{Books, reading};
+use super::rotation::{Rotation, at_full_rate, holds_account};
+use super::{Adversary, Aim, Beside, Exposed, Guard, Need, Play, at_victim};
+use crate::act::{Act, Actor, Answer, Chance, Outcome, Seat};
+
+/// The chance within a year that is borne where nobody says otherwise, as the review has it.
+pub(super) const BORNE: f64 = 0.01;
+
+/// One client asks for a new code whenever the tries of one are spent.
+#[derive(Debug)]
+pub(super) struct Challenges;
+
+impl Adversary for Challenges {
+    fn name(&self) -> &'static str {
+        "challenge-cycling"
+    }
+
+    fn what(&self) -> &'static str {
+        "One client asks for a new code whenever the tries of one are spent."
+    }
+
+    fn needs(&self) -> &'static [Need] {
+        &[Need::Policy, Need::Sessions]
+    }
+
+    fn most_requests(&self, play: &Play) -> u64 {
+        at_full_rate(play)
+    }
+
+    fn fits(&self, aim: &Aim) -> bool {
+        attempts(aim).is_some()
+    }
+
+    fn seats(&self, aim: &Aim, play: &Play) -> Vec<Seat> {
+        let attempts = attempts(aim).unwrap_or(1);
+        let cycle = Cycle {
+            rotation: Rotation::new(aim, play, at_victim()),
+            codes: Books::of(&aim.senders, reading(aim)),
+            attempts,
+            left: attempts,
+            carries_over: aim.code.as_ref().is_some_and(|code| code.carry_over),
+            challenge: 0,
+        };
+        vec![Seat::adversary(cycle).with_jitter(play.jitter)]
+    }
+
+    fn exposes(&self, aim: &Aim, beside: &Beside<'_>) -> Option<Exposed> {
+        let code = aim.code.as_ref().filter(|code| !code.carry_over)?;
+        let (attempts, guess) = (code.attempts?, Guess::of(code).ok()?);
+        let guesses = beside.attack.guesses;
+        // What a limit over a day lets through is a matter of the code's length.
+        let is_long = |guard: &Guard| holds_account(guard) && guard.quota.window() >= DAY;
+        if !is_sign_in(aim.class) || guesses <= attempts.into() || aim.guards.iter().any(is_long) {
+            return None;
+        }
+        let a_year = in_a_year(beside);
+        let chance = guess.chance_of(a_year);
+        (chance > BORNE).then(|| Exposed {
+            finding: Some("attempts-die-with-the-code"),
+            says: format!(
+                "{} guesses were made at one account in {}, {attempts} at each code: {} in a year, which succeed with {}",
+                spoken_count(guesses.into()),
+                beside.attack.went_on(beside.play.length),
+                spoken_count(a_year),
+                spoken_chance(chance),
+            ),
+        })
+    }
+}
+
+fn attempts(aim: &Aim) -> Option<u32> {
+    aim.code.as_ref()?.attempts.filter(|attempts| *attempts > 0)
+}
+
+/// Returns how many guesses are made in a year: those that were seen, and then the sustained rate.
+pub(super) fn in_a_year(beside: &Beside<'_>) -> u128 {
+    let (_, half) = beside.attack.sustained;
+    let went_on = beside.attack.went_on(beside.play.length).as_micros();
+    let left = u128::from(YEAR.as_micros().saturating_sub(went_on));
+    let later = left.saturating_mul(beside.attack.sustained_guesses.into()).checked_div(half.into());
+    u128::from(beside.attack.guesses).saturating_add(later.unwrap_or(0))
+}
+
+/// Somebody who cycles through codes.
+struct Cycle {
+    rotation: Rotation,
+    /// What was used of the limits on codes.
+    codes: Books,
+    attempts: u32,
+    left: u32,
+    carries_over: bool,
+    challenge: u32,
+}
+
+impl Cycle {
+    /// Waits for a new code, which is sent as soon as limits let it be; `None` when that would be of no use, or never is.
+    fn begin_anew(&mut self, at: Timestamp) -> Option<()> {
+        if self.carries_over {
+            return None;
+        }
+        let sent = self.codes.ready(&at_victim(), at)?;
+        self.codes.charge(&at_victim(), sent, Outcome::Failure);
+        self.challenge = self.challenge.wrapping_add(1);
+        self.left = self.attempts;
+        self.rotation.base.session = self.challenge;
+        self.rotation.free = self.rotation.free.max(sent);
+        Some(())
+    }
+}
+
+impl Actor for Cycle {
+    fn next(&mut self, last: Option<&Answer>, _chance: &mut Chance) -> Option<Act> {
+        match last {
+            // The first code is sent as he begins.
+            None => self.codes.charge(&at_victim(), self.rotation.free, Outcome::Failure),
+            Some(answer) => {
+                self.rotation.saw(answer);
+                self.left = self.left.saturating_sub(answer.admitted);
+                if self.left == 0 {
+                    self.begin_anew(answer.at)?;
+                }
+            }
+        }
+        let (at, who) = self.rotation.choose()?;
+        Some(Act::one(at, who).times(self.rotation.copies.min(self.left)))
+    }
+}

@@ -1,0 +1,154 @@
+//! Spoofed addresses: the address that a request itself claims, in the field that proxies write.
+//!
+//! Where it is believed whoever sends it, each request has an address of its own and limits by address hold nothing. It works
+//! the other way as well: whoever claims another's address uses up what that one may do, and shuts him out of everything from
+//! home. Where nobody is believed both come to what one address may do; that is played too.
+
+use tidegate_algorithms::Span;
+use tidegate_review::spoken_count;
+
+use super::addresses::is_by_address;
+use super::books::{Books, reading};
+use super::ipv6::around_accounts;
+use super::rotation::{Order, Rotation, Vary, at_full_rate, most_on_one_key};
+use super::{Adversary, Aim, Beside, Exposed, Need, Play, VICTIM, at_victim, home};
+use crate::act::{Seat, Who};
+use crate::people::People;
+use crate::target::Reading;
+
+/// The victim comes this often at most.
+const VISITS: Span = Span::from_secs(600);
+
+/// One client claims a fresh address with each request.
+#[derive(Debug)]
+pub(super) struct Spoof;
+
+impl Adversary for Spoof {
+    fn name(&self) -> &'static str {
+        "forwarded-spoof"
+    }
+
+    fn what(&self) -> &'static str {
+        "One client claims to come from another address with each request."
+    }
+
+    fn needs(&self) -> &'static [Need] {
+        &[Need::Policy]
+    }
+
+    fn most_requests(&self, play: &Play) -> u64 {
+        at_full_rate(play)
+    }
+
+    fn fits(&self, aim: &Aim) -> bool {
+        aim.guards.iter().any(is_by_address)
+    }
+
+    fn seats(&self, aim: &Aim, play: &Play) -> Vec<Seat> {
+        let rotation = Rotation::knowing(hopeful(aim), aim, play, at_victim());
+        let rotation = rotation.over(Vary::Claimed, u32::MAX, Order::InTurn);
+        vec![Seat::adversary(around_accounts(rotation, aim, play)).with_jitter(play.jitter)]
+    }
+
+    fn exposes(&self, aim: &Aim, beside: &Beside<'_>) -> Option<Exposed> {
+        let one = most_on_one_key(aim, beside.play, is_by_address)?;
+        let admitted = beside.attack.admitted;
+        if !aim.believes_anybody || u128::from(admitted) < one.saturating_mul(2) {
+            return None;
+        }
+        Some(Exposed {
+            finding: Some("trusts-everybody"),
+            says: format!(
+                "one client that claimed another address each time made {} requests in {}, where the limits let one address make \
+                 {} in {}: whatever address a request names is believed",
+                spoken_count(admitted.into()),
+                beside.attack.went_on(beside.play.length),
+                spoken_count(one),
+                beside.play.length,
+            ),
+        })
+    }
+}
+
+/// One client claims the victim's address, and uses up what he may do.
+#[derive(Debug)]
+pub(super) struct Poison;
+
+impl Adversary for Poison {
+    fn name(&self) -> &'static str {
+        "forwarded-poisoning"
+    }
+
+    fn what(&self) -> &'static str {
+        "One client claims a victim's address and uses up what may be done from there."
+    }
+
+    fn needs(&self) -> &'static [Need] {
+        &[Need::Policy]
+    }
+
+    fn most_requests(&self, play: &Play) -> u64 {
+        at_full_rate(play)
+    }
+
+    fn fits(&self, aim: &Aim) -> bool {
+        aim.guards.iter().any(is_by_address)
+    }
+
+    fn seats(&self, aim: &Aim, play: &Play) -> Vec<Seat> {
+        let claims = Who { forwarded: Some(home(VICTIM)), ..at_victim() };
+        let rotation = Rotation::knowing(hopeful(aim), aim, play, claims);
+        // About accounts of his own, since those of limits by account are not what he is after, unless they are one key.
+        let of_pairs = |guard: &super::Guard| is_by_address(guard) && guard.keyed.subject;
+        let rotation = if aim.guards.iter().any(of_pairs) {
+            rotation
+        } else {
+            rotation.over(Vary::Own, play.means.subjects, Order::InTurn)
+        };
+        let mut seats = vec![Seat::adversary(rotation).with_jitter(play.jitter)];
+        seats.extend(visitor(aim, play).seats());
+        seats
+    }
+
+    fn exposes(&self, aim: &Aim, beside: &Beside<'_>) -> Option<Exposed> {
+        let people = &beside.attack.people;
+        if !aim.believes_anybody || people.denied == 0 || people.denied.saturating_mul(2) < people.tries {
+            return None;
+        }
+        Some(Exposed {
+            finding: Some("trusts-everybody"),
+            says: format!(
+                "a person at home was refused {} times of {} in {}, since another client claimed his address: whatever address a \
+                 request names is believed",
+                spoken_count(people.denied.into()),
+                spoken_count(people.tries.into()),
+                beside.attack.went_on(beside.play.length),
+            ),
+        })
+    }
+}
+
+/// Returns the books of somebody who expects that what he claims is believed: only trying shows whether it is.
+fn hopeful(aim: &Aim) -> Books {
+    Books::of(&aim.guards, Reading { believes_anybody: true, ..reading(aim) })
+}
+
+/// Returns the person whose home it is, who comes less often than any limit would mind.
+fn visitor(aim: &Aim, play: &Play) -> People {
+    let units = aim.guards.iter().map(|guard| {
+        let rate = guard.quota.long_run();
+        rate.micros.saturating_mul(guard.cost.into()).checked_div(rate.units.into()).unwrap_or(0)
+    });
+    let slowest = units.max().unwrap_or(0).saturating_mul(4);
+    People {
+        count: 1,
+        first: VICTIM,
+        every: Span::from_micros(slowest).max(VISITS),
+        typo: 0.0,
+        tries: 1,
+        think: Span::from_secs(1),
+        share: 1,
+        start: play.start,
+        end: play.end(),
+    }
+}

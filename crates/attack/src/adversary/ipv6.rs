@@ -1,0 +1,95 @@
+//! IPv6 rotation: one customer's network, of which every request has an address of its own.
+//!
+//! Every customer holds at least a /64, that is 2^64 hosts, and many a /56 or a /48, that is 256 or 65,536 networks of that
+//! size. Counted by /128 they meet no limit at all; counted by /64 whoever holds a /48 has 65,536 keys. Where an account is
+//! counted as well, rotation leads around what was to hold one machine that tries everybody, so the guesses go to many.
+
+use tidegate_review::spoken_count;
+
+use super::addresses::is_by_address;
+use super::rotation::{Order, Rotation, Vary, at_full_rate, holds_account, holds_address, most_on_one_key};
+use super::{Adversary, Aim, Beside, Exposed, Means, Need, Play, VICTIM, ipv6_address};
+use crate::act::{Seat, Who};
+
+/// Every customer has a network of so many bits.
+const CUSTOMER: u8 = 64;
+/// The adversary's network has at least so many bits: an allocation's.
+const SHORTEST: u8 = 32;
+
+/// One IPv6 customer goes through the addresses of his network.
+#[derive(Debug)]
+pub(super) struct Ipv6;
+
+impl Adversary for Ipv6 {
+    fn name(&self) -> &'static str {
+        "ipv6-rotation"
+    }
+
+    fn what(&self) -> &'static str {
+        "One IPv6 customer sends each request from another host, or another /64, of his network."
+    }
+
+    fn needs(&self) -> &'static [Need] {
+        &[Need::Policy, Need::Ipv6Network]
+    }
+
+    fn with(&self, means: &Means) -> Option<String> {
+        Some(format!("a /{}", means.ipv6_prefix))
+    }
+
+    fn most_requests(&self, play: &Play) -> u64 {
+        at_full_rate(play)
+    }
+
+    fn fits(&self, aim: &Aim) -> bool {
+        aim.one_address.is_none() && aim.guards.iter().any(is_by_address)
+    }
+
+    fn seats(&self, aim: &Aim, play: &Play) -> Vec<Seat> {
+        let held = play.means.ipv6_prefix.max(SHORTEST);
+        let prefixes = aim.guards.iter().filter_map(|guard| guard.keyed.address.map(|(_, ipv6)| ipv6));
+        // A new value of the widest key that he has several of is a new value of all narrower ones.
+        let step = prefixes.filter(|prefix| *prefix > held).min();
+        let rotation = Rotation::new(aim, play, Who::new(VICTIM, ipv6_address(0, 0)));
+        let rotation = match step {
+            Some(step) => {
+                let spare = u32::from(step.saturating_sub(held));
+                let keys = 1_u32.checked_shl(spare).unwrap_or(u32::MAX);
+                rotation.over(Vary::Network(step), keys, Order::InTurn)
+            }
+            None => rotation,
+        };
+        vec![Seat::adversary(around_accounts(rotation, aim, play)).with_jitter(play.jitter)]
+    }
+
+    fn exposes(&self, aim: &Aim, beside: &Beside<'_>) -> Option<Exposed> {
+        let is_narrow = |prefixes: (u8, u8)| prefixes.1 > CUSTOMER;
+        let narrow = aim.guards.iter().find(|guard| guard.keyed.address.is_some_and(is_narrow))?;
+        let (_, prefix) = narrow.keyed.address?;
+        let one = most_on_one_key(aim, beside.play, |guard| guard.keyed.address.is_some_and(is_narrow))?;
+        let admitted = beside.attack.admitted;
+        (u128::from(admitted) >= one.saturating_mul(2)).then(|| Exposed {
+            finding: Some("ipv6-too-narrow"),
+            says: format!(
+                "one IPv6 customer made {} requests in {}, each from another address of his, where {} lets one address make {} \
+                 in {}: it counts by /{prefix}",
+                spoken_count(admitted.into()),
+                beside.attack.went_on(beside.play.length),
+                narrow.name,
+                spoken_count(one),
+                beside.play.length,
+            ),
+        })
+    }
+}
+
+/// Lets somebody whose address holds him no longer go around limits on accounts too, by trying many.
+pub(super) fn around_accounts(rotation: Rotation, aim: &Aim, play: &Play) -> Rotation {
+    let on_account = |guard: &super::Guard| holds_account(guard) && !holds_address(guard);
+    if aim.guards.iter().any(on_account) {
+        let all = Vary::Subject { count: play.means.subjects.max(1), first: VICTIM, step: 1 };
+        rotation.over(all, play.means.subjects, Order::InTurn)
+    } else {
+        rotation
+    }
+}

@@ -1,0 +1,94 @@
+//! Low and slow: one try at an account as soon as the one before is out of every limit's sight.
+//!
+//! Each window and each bucket has forgotten the last try when the next one comes, so that none is ever refused and nothing
+//! that watches refusals sees anything. It makes H/T tries in a time H, T being a little over the longest window: twelve
+//! minutes against a counter of ten. Only a limit over a day or a year, or a budget, sees the sum.
+
+use tidegate_algorithms::{Span, Timestamp};
+use tidegate_review::{DAY, Guess, spoken_chance, spoken_count};
+
+use super::addresses::is_sign_in;
+use super::challenges::{BORNE, in_a_year};
+use super::rotation::{copies, holds_account};
+use super::{Adversary, Aim, Beside, Exposed, Guard, Need, Play, at_victim};
+use crate::act::{Act, Actor, Answer, Chance, Seat};
+
+/// One client tries one account once for each of its longest windows.
+#[derive(Debug)]
+pub(super) struct LowAndSlow;
+
+impl Adversary for LowAndSlow {
+    fn name(&self) -> &'static str {
+        "low-and-slow"
+    }
+
+    fn what(&self) -> &'static str {
+        "One client tries once whenever every limit has forgotten the last try, and is never refused."
+    }
+
+    fn needs(&self) -> &'static [Need] {
+        &[Need::Policy]
+    }
+
+    fn depends_on_phase(&self) -> bool {
+        false
+    }
+
+    fn fits(&self, aim: &Aim) -> bool {
+        is_sign_in(aim.class) && !aim.guards.is_empty()
+    }
+
+    fn seats(&self, aim: &Aim, play: &Play) -> Vec<Seat> {
+        let copies = copies(aim);
+        let slow = Slow { at: play.start, every: unseen(aim), end: play.end(), copies };
+        vec![Seat::adversary(slow).with_jitter(play.jitter)]
+    }
+
+    fn exposes(&self, aim: &Aim, beside: &Beside<'_>) -> Option<Exposed> {
+        let guess = Guess::of(aim.code.as_ref()?).ok()?;
+        let is_long = |guard: &Guard| holds_account(guard) && guard.quota.window() >= DAY;
+        let is_held = aim.guards.iter().any(holds_account);
+        if !is_sign_in(aim.class) || !is_held || aim.guards.iter().any(is_long) || beside.attack.refused() > 0
+        {
+            return None;
+        }
+        let a_year = in_a_year(beside);
+        let chance = guess.chance_of(a_year);
+        (chance > BORNE).then(|| Exposed {
+            finding: Some("no-long-horizon-cap"),
+            says: format!(
+                "one try every {} was never refused: {} in a year, which succeed with {}",
+                unseen(aim),
+                spoken_count(a_year),
+                spoken_chance(chance),
+            ),
+        })
+    }
+}
+
+/// Returns the time after which every limit has forgotten a try.
+fn unseen(aim: &Aim) -> Span {
+    let times = aim.guards.iter().map(|guard| {
+        let rate = guard.quota.long_run();
+        let each = rate.micros.saturating_mul(guard.cost.into()).checked_div(rate.units.into()).unwrap_or(0);
+        // Of a lock the window is that in which tries count; where the first try locks, it is the lock.
+        guard.quota.window().as_micros().max(each)
+    });
+    Span::from_micros(times.max().unwrap_or(0).saturating_add(1))
+}
+
+struct Slow {
+    at: Timestamp,
+    every: Span,
+    end: Timestamp,
+    copies: u32,
+}
+
+impl Actor for Slow {
+    fn next(&mut self, last: Option<&Answer>, _chance: &mut Chance) -> Option<Act> {
+        // Whoever arrived late begins from then, not to come too early the next time.
+        let at = last.map_or(self.at, |answer| answer.at.saturating_add(self.every));
+        self.at = at;
+        (at < self.end).then(|| Act::one(at, at_victim()).times(self.copies))
+    }
+}

@@ -1,0 +1,67 @@
+//! Session cycling: a new session as soon as the tries of one are spent.
+//!
+//! A counter that lives in a session, a cookie or a challenge ends with it. Whoever begins anew has all tries again: as many
+//! as a session has, times the sessions.
+
+use tidegate_review::spoken_count;
+
+use super::addresses::is_sign_in;
+use super::rotation::{Order, Rotation, Vary, at_full_rate, holds_account, most_on_one_key};
+use super::{Adversary, Aim, Beside, Exposed, Guard, Need, Play, at_victim};
+use crate::act::Seat;
+
+/// One client begins a new session whenever one is spent.
+#[derive(Debug)]
+pub(super) struct Sessions;
+
+impl Adversary for Sessions {
+    fn name(&self) -> &'static str {
+        "session-cycling"
+    }
+
+    fn what(&self) -> &'static str {
+        "One client begins a new session whenever the tries of one are spent."
+    }
+
+    fn needs(&self) -> &'static [Need] {
+        &[Need::Policy, Need::Sessions]
+    }
+
+    fn most_requests(&self, play: &Play) -> u64 {
+        at_full_rate(play)
+    }
+
+    fn fits(&self, aim: &Aim) -> bool {
+        aim.guards.iter().any(is_by_session)
+    }
+
+    fn seats(&self, aim: &Aim, play: &Play) -> Vec<Seat> {
+        let rotation = Rotation::new(aim, play, at_victim());
+        let rotation = rotation.over(Vary::Session, u32::MAX, Order::UntilSpent);
+        vec![Seat::adversary(rotation).with_jitter(play.jitter)]
+    }
+
+    fn exposes(&self, aim: &Aim, beside: &Beside<'_>) -> Option<Exposed> {
+        let one = most_on_one_key(aim, beside.play, is_by_session)?;
+        let guesses = beside.attack.guesses;
+        let is_held = aim.guards.iter().any(holds_account);
+        if !is_sign_in(aim.class) || is_held || u128::from(guesses) < one.saturating_mul(2) {
+            return None;
+        }
+        Some(Exposed {
+            finding: Some("counter-in-a-session"),
+            says: format!(
+                "one client made {} guesses at one account in {}, where one session may make {}: each new session begins at \
+                 nothing",
+                spoken_count(guesses.into()),
+                beside.attack.went_on(beside.play.length),
+                spoken_count(one),
+            ),
+        })
+    }
+}
+
+/// Returns whether a limit counts on what a caller gets anew.
+pub(super) fn is_by_session(guard: &Guard) -> bool {
+    guard.keyed.session
+}

@@ -1,0 +1,135 @@
+//! Spray: a try or a few at each of very many accounts, in random order.
+//!
+//! Limits on accounts let everybody's account be tried a few times; over M accounts with q tries a day each that hits
+//! M · q · p of them a day, under any such limit. What holds it is a limit by address, and then it takes many addresses.
+//! Passwords that leaked elsewhere make it worth while: what is sprayed at is the second factor.
+
+use tidegate_review::{DAY, Guess, spoken_count};
+
+use super::addresses::is_sign_in;
+use super::rotation::{Order, Rotation, Vary, copies, holds_account, holds_address};
+use super::{Adversary, Aim, Beside, Exposed, Guard, Means, Need, Play, VICTIM, at_victim};
+use crate::act::{Act, Actor, Answer, Chance, Seat};
+
+/// So many accounts reached from one address are everybody, for all it could hold.
+const EVERYBODY: u64 = 1_000;
+
+/// Every account is tried a few times.
+#[derive(Debug)]
+pub(super) struct Spray;
+
+impl Adversary for Spray {
+    fn name(&self) -> &'static str {
+        "spray"
+    }
+
+    fn what(&self) -> &'static str {
+        "Very many accounts are tried in random order, each as often as its limits let it."
+    }
+
+    fn needs(&self) -> &'static [Need] {
+        &[Need::Policy, Need::Subjects]
+    }
+
+    fn with(&self, means: &Means) -> Option<String> {
+        Some(format!("{} accounts", spoken_count(means.subjects.into())))
+    }
+
+    fn depends_on_phase(&self) -> bool {
+        false
+    }
+
+    fn fits(&self, aim: &Aim) -> bool {
+        is_sign_in(aim.class) && aim.guards.iter().any(is_on_account)
+    }
+
+    fn seats(&self, aim: &Aim, play: &Play) -> Vec<Seat> {
+        let rotation = Rotation::new(aim, play, at_victim());
+        let rotation = if is_free(aim) {
+            // One address is enough.
+            rotation
+        } else {
+            rotation.over(Vary::Address, play.means.addresses, Order::InTurn)
+        };
+        let sprayer = Sprayer { rotation: Some(rotation), subjects: play.means.subjects.max(1) };
+        vec![Seat::adversary(sprayer).with_jitter(play.jitter)]
+    }
+
+    fn exposes(&self, aim: &Aim, beside: &Beside<'_>) -> Option<Exposed> {
+        let (subjects, guesses) = (beside.attack.subjects, beside.attack.guesses);
+        if !is_free(aim) || subjects < EVERYBODY.saturating_mul(copies(aim).into()) {
+            return None;
+        }
+        let mut says = format!(
+            "one address made {} guesses at {} accounts in {}: nothing counts by address",
+            spoken_count(guesses.into()),
+            spoken_count(subjects.into()),
+            beside.attack.went_on(beside.play.length),
+        );
+        if let Some(guess) = aim.code.as_ref().and_then(|code| Guess::of(code).ok()) {
+            let a_day = beside.attack.guesses_per_day(beside.play.length).min(most_a_day(beside));
+            says += &format!(
+                "; at that rate {} of them are taken over a day",
+                spoken_figure(a_day * guess.chance_of_one())
+            );
+        }
+        Some(Exposed { finding: Some("one-address-tries-everybody"), says })
+    }
+}
+
+/// Returns the most guesses a day by what was seen in all.
+fn most_a_day(beside: &Beside<'_>) -> f64 {
+    let seconds = |micros: u64| std::time::Duration::from_micros(micros).as_secs_f64();
+    let went_on = seconds(beside.attack.went_on(beside.play.length).as_micros()).max(1.0);
+    let guesses = u32::try_from(beside.attack.guesses).unwrap_or(u32::MAX);
+    f64::from(guesses) * seconds(DAY.as_micros()) / went_on
+}
+
+/// Returns a number in the digits that mean something.
+fn spoken_figure(number: f64) -> String {
+    if number < 10.0 { format!("{number:.2}") } else { format!("{number:.0}") }
+}
+
+/// Returns whether nothing holds one address that goes from account to account.
+fn is_free(aim: &Aim) -> bool {
+    !aim.guards.iter().any(holds_address)
+}
+
+/// Returns whether a limit holds one account of many.
+fn is_on_account(guard: &Guard) -> bool {
+    guard.keyed.subject && (holds_account(guard) || guard.keyed.address.is_some())
+}
+
+/// Somebody who sprays, in an order that is drawn as he begins.
+struct Sprayer {
+    rotation: Option<Rotation>,
+    subjects: u32,
+}
+
+impl Actor for Sprayer {
+    fn next(&mut self, last: Option<&Answer>, chance: &mut Chance) -> Option<Act> {
+        let mut rotation = self.rotation.take()?;
+        if last.is_none() {
+            rotation = rotation.over(shuffled(self.subjects, chance), self.subjects, Order::InTurn);
+        }
+        let act = rotation.next(last, chance);
+        self.rotation = Some(rotation);
+        act
+    }
+}
+
+/// Returns an order of accounts drawn by chance.
+pub(super) fn shuffled(count: u32, chance: &mut Chance) -> Vary {
+    let mut draw = || u32::try_from(rand::Rng::next_u64(chance) % u64::from(count.max(1))).unwrap_or(0);
+    let first = VICTIM.saturating_add(draw());
+    let mut step = draw().max(1);
+    while divisor(step, count) > 1 {
+        step = step.saturating_add(1);
+    }
+    Vary::Subject { count, first, step }
+}
+
+/// Returns the greatest common divisor.
+fn divisor(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { divisor(b, a.checked_rem(b).unwrap_or(0)) }
+}

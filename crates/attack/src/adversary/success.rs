@@ -1,0 +1,141 @@
+//! Success reset: his own login clears the count of his failures at others.
+//!
+//! A limit by address that a success resets lets whoever has an account of his own there begin anew when he likes: L − 1 wrong
+//! guesses at others, one right login of his own, and again. What it lets through has no end.
+
+use tidegate::OnSuccess;
+use tidegate_review::spoken_count;
+
+use super::ipv6::around_accounts;
+use super::rotation::{Rotation, at_full_rate, most_on_one_key};
+use super::{Adversary, Aim, Beside, Exposed, Guard, Need, OWN, Play, at_victim};
+use crate::act::{Act, Actor, Answer, Chance, Outcome, Seat, Who};
+
+/// So many accounts of his own take turns, where limits hold them too.
+const OWN_ACCOUNTS: u32 = 100;
+
+/// One client signs in to his own account before the failures at others hold him.
+#[derive(Debug)]
+pub(super) struct SuccessReset;
+
+impl Adversary for SuccessReset {
+    fn name(&self) -> &'static str {
+        "success-reset"
+    }
+
+    fn what(&self) -> &'static str {
+        "One client signs in to an account of his own whenever one more failure at others would hold him."
+    }
+
+    fn needs(&self) -> &'static [Need] {
+        &[Need::Policy, Need::OwnAccount]
+    }
+
+    fn most_requests(&self, play: &Play) -> u64 {
+        at_full_rate(play)
+    }
+
+    fn depends_on_phase(&self) -> bool {
+        false
+    }
+
+    fn fits(&self, aim: &Aim) -> bool {
+        aim.guards.iter().any(is_shared)
+    }
+
+    fn seats(&self, aim: &Aim, play: &Play) -> Vec<Seat> {
+        let shared = aim.guards.iter().filter(|guard| is_shared(guard));
+        let tries =
+            shared.map(|guard| guard.quota.nominal().checked_div(guard.cost.max(1)).unwrap_or(0)).min();
+        let rotation = Rotation::new(aim, play, at_victim());
+        let resetter = Resetter {
+            rotation: around_accounts(rotation, aim, play),
+            tries: tries.unwrap_or(0).saturating_sub(1),
+            wrong: 0,
+            own: None,
+            account: 0,
+        };
+        vec![Seat::adversary(resetter).with_jitter(play.jitter)]
+    }
+
+    fn exposes(&self, aim: &Aim, beside: &Beside<'_>) -> Option<Exposed> {
+        let one = most_on_one_key(aim, beside.play, is_shared)?;
+        let guesses = beside.attack.guesses;
+        (u128::from(guesses) >= one.saturating_mul(2)).then(|| Exposed {
+            finding: Some("success-resets-anothers-counter"),
+            says: format!(
+                "one client with an account of his own there made {} guesses at others in {}, where {} pass in {} without a login: \
+                 each login forgets them",
+                spoken_count(guesses.into()),
+                beside.attack.went_on(beside.play.length),
+                spoken_count(one),
+                beside.play.length,
+            ),
+        })
+    }
+}
+
+/// Returns whether a success on one account clears what was counted at another.
+fn is_shared(guard: &Guard) -> bool {
+    guard.failures == Some(OnSuccess::Reset) && !guard.keyed.subject && guard.cost > 0
+}
+
+/// Somebody who resets.
+struct Resetter {
+    rotation: Rotation,
+    /// How many wrong ones he makes before each login of his own.
+    tries: u32,
+    wrong: u32,
+    /// The login that was tried last, if it was one.
+    own: Option<Who>,
+    account: u32,
+}
+
+impl Resetter {
+    fn saw(&mut self, answer: &Answer) {
+        match self.own.take() {
+            Some(who) if answer.admitted > 0 => {
+                self.rotation.books.charge(&who, answer.at, Outcome::Success);
+                self.rotation.free = self.rotation.free.max(answer.at);
+                self.wrong = 0;
+            }
+            Some(_) => self.account = self.account.wrapping_add(1),
+            None => {
+                self.wrong = self.wrong.saturating_add(answer.admitted.min(1));
+                self.rotation.saw(answer);
+            }
+        }
+    }
+
+    /// Signs in to an account of his own, that which limits let through first.
+    fn sign_in(&mut self) -> Option<Act> {
+        let own = |account: u32| Who {
+            subject: OWN.saturating_add(account % OWN_ACCOUNTS),
+            spelling: 0,
+            ..self.rotation.base
+        };
+        let free = self.rotation.free;
+        let ready = |account: u32| Some((self.rotation.books.ready(&own(account), free)?, account));
+        let (at, account) = (0..OWN_ACCOUNTS)
+            .filter_map(|offset| ready(self.account.wrapping_add(offset)))
+            .min_by_key(|(at, _)| *at)?;
+        let who = own(account);
+        self.account = account;
+        self.own = Some(who);
+        self.rotation.free = at.saturating_add(self.rotation.gap);
+        let act = Act::one(at, who).times(self.rotation.copies);
+        (at < self.rotation.end).then_some(Act { guesses: 0, outcome: Outcome::Success, ..act })
+    }
+}
+
+impl Actor for Resetter {
+    fn next(&mut self, last: Option<&Answer>, chance: &mut Chance) -> Option<Act> {
+        if let Some(answer) = last {
+            self.saw(answer);
+        }
+        if self.tries > 0 && self.wrong >= self.tries {
+            return self.sign_in();
+        }
+        self.rotation.next(None, chance)
+    }
+}
