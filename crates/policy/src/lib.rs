@@ -84,9 +84,7 @@ pub use cost::{Cost, CostHeader, CostItems, CostTable};
 pub use count::{Count, OnSuccess, Success};
 pub use diff::{Change, Diff, Effect, Fate, LimitDiff, RuleDiff, Strictness};
 pub use examined::{Accepted, Budget, Code, Price, Topology};
-pub use key::{
-    Chooser, Chosen, Key, KeyPart, KeySource, Presence, Reads, example_phone, is_underscore_twin,
-};
+pub use key::{Chooser, Chosen, Key, KeyPart, KeySource, Presence, Reads, example_phone, is_underscore_twin};
 pub use limit::{Limit, Terms, Whose};
 pub use matcher::{Condition, Except, HostPattern, Matcher, Pattern};
 pub use plan::{Choice, Override, Plan, Plans};

@@ -2,6 +2,7 @@
 
 mod bare;
 mod keyed;
+mod requests;
 
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use crate::act::Who;
 
 pub use bare::Bare;
 pub use keyed::{CountedOn, KeyedLimits, Reading};
+pub use requests::{Requests, Unreachable, Wire};
 
 /// Limits that are attacked, and how a request comes about.
 pub trait Target: Send + Sync {

@@ -1,0 +1,100 @@
+//! What somebody is called: as the service itself writes it, and in other spellings that it takes for the same.
+//!
+//! Spellings are those of a service that compares without regard to case and to blanks at the end, reads phone numbers
+//! whatever stands between their digits, and drops the parameters of a path's segment. A tag in a mail address (`ada+1@`)
+//! is none of them: to a service that is another account, though the mail lands in the same box.
+
+use std::fmt::Write as _;
+
+use tidegate_policy::KeySource;
+use tidegate_review::is_phone;
+
+use super::phones::Phones;
+
+/// What a name looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// An account.
+    Account,
+    /// A mail address.
+    Mail,
+    /// A phone number in international form.
+    Phone,
+}
+
+impl Form {
+    /// Returns what a key's place holds, as far as its name tells.
+    pub(super) fn of(place: &KeySource<'_>) -> Self {
+        let says_mail = |text: &str| text.to_ascii_lowercase().contains("mail");
+        match () {
+            () if place.international => Self::Phone,
+            () if says_mail(place.name) || super::fill::field(place).is_some_and(says_mail) => Self::Mail,
+            () if is_phone(place) => Self::Phone,
+            () => Self::Account,
+        }
+    }
+}
+
+/// Returns the name of a subject in a spelling; in a path, blanks become parameters of the segment.
+pub(super) fn name(form: Form, phones: &Phones, (subject, spelling): (u32, u8), in_path: bool) -> String {
+    let mut text = match form {
+        Form::Phone => return phone(phones.number(subject), spelling, in_path),
+        Form::Account => format!("{}-{subject}", cased("user", spelling)),
+        Form::Mail => format!("{}-{subject}@example.com", cased("user", spelling)),
+    };
+    match spelling >> 4 {
+        0 => {}
+        // Writing to a string cannot fail.
+        more if in_path => _ = write!(text, ";v={more}"),
+        more => text.extend(std::iter::repeat_n(' ', more.into())),
+    }
+    text
+}
+
+/// Returns a word with the letters in upper case whose bits are set.
+fn cased(word: &str, bits: u8) -> String {
+    let letters = word.chars().enumerate();
+    letters
+        .map(|(at, letter)| if bits >> at & 1 == 1 { letter.to_ascii_uppercase() } else { letter })
+        .collect()
+}
+
+/// Before which digits of a number, behind its country code, each bit of a spelling puts a sign: where people put one first.
+const GAPS: [usize; 8] = [0, 3, 6, 1, 2, 4, 5, 7];
+
+fn phone((code, national): (u16, String), spelling: u8, in_path: bool) -> String {
+    let mut text = format!("+{code}");
+    for (at, digit) in national.chars().enumerate() {
+        let bit = GAPS.iter().position(|gap| *gap == at);
+        if bit.is_some_and(|bit| spelling >> bit & 1 == 1) {
+            text.push(if in_path { '-' } else { ' ' });
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// Guards the numbers of fresh keys that aliasing is said to reach: a spelling that is another's is none.
+    #[test]
+    fn every_spelling_is_another_text() {
+        let phones = Phones::of(&["US"]);
+        for form in [Form::Account, Form::Mail, Form::Phone] {
+            for in_path in [false, true] {
+                let all: BTreeSet<String> =
+                    (0..=u8::MAX).map(|spelling| name(form, &phones, (7, spelling), in_path)).collect();
+                assert_eq!(all.len(), 256, "{form:?}");
+            }
+        }
+        assert_eq!(name(Form::Account, &phones, (7, 0), false), "user-7");
+        assert_eq!(name(Form::Mail, &phones, (7, 1), false), "User-7@example.com");
+        assert_eq!(name(Form::Account, &phones, (7, 0x2f), false), "USER-7  ");
+        assert_eq!(name(Form::Account, &phones, (7, 0x20), true), "user-7;v=2");
+        assert_eq!(name(Form::Phone, &phones, (7, 7), false), "+1 650 200 0007");
+    }
+}
