@@ -6,7 +6,8 @@
 
 use tidegate_algorithms::{Anchor, Lockout, Quota, Span, Timestamp};
 
-use super::mirror::{AsFree, Mirror, at_once, before, margin};
+use super::mirror::{at_once, before, margin};
+use super::refill::Taking;
 use super::{Adversary, Aim, Need, Play, at_victim};
 use crate::act::{Act, Actor, Answer, Chance, Seat};
 
@@ -45,7 +46,10 @@ impl Adversary for Anchored {
     }
 
     fn seats(&self, aim: &Aim, play: &Play) -> Vec<Seat> {
-        let (Some(guard), Some(mirror)) = (aim.guard(), Mirror::new(aim)) else { return Vec::new() };
+        let Some(guard) = aim.guard() else { return Vec::new() };
+        // What comes after the opening is planned for the time after it.
+        let reset = play.start.saturating_add(guard.quota.window());
+        let Some(then) = Taking::new(aim, play, reset) else { return Vec::new() };
         let locks = |lockout: Lockout| lockout.attempts().is_multiple_of(guard.cost.max(1));
         let spare = u32::from(matches!(guard.quota, Quota::Lockout(lockout) if locks(lockout)));
         let hand = Hand {
@@ -53,7 +57,7 @@ impl Adversary for Anchored {
             rest: at_once(aim.burst().saturating_sub(1).saturating_sub(spare)),
             start: play.start,
             margin: margin(&guard.quota, play),
-            then: AsFree::new(mirror, play.start, play),
+            then,
         };
         vec![Seat::adversary(hand).with_jitter(play.jitter)]
     }
@@ -75,7 +79,7 @@ struct Hand {
     rest: u32,
     start: Timestamp,
     margin: Span,
-    then: AsFree,
+    then: Taking,
 }
 
 impl Actor for Hand {
@@ -87,15 +91,15 @@ impl Actor for Hand {
             }
             Step::Spend => {
                 let opened = last?;
-                self.then.heard(opened);
-                let end = self.then.mirror().forgotten(opened.at);
+                self.then.free().heard(opened);
+                let end = self.then.free().mirror().forgotten(opened.at);
                 self.step = Step::Reset(end);
                 let at = before(end, self.margin.max(Span::from_micros(1)));
                 Some(Act::one(at, at_victim()).times(self.rest))
             }
             Step::Reset(end) => {
-                self.then.heard(last?);
-                self.then.not_before(end.saturating_add(self.margin));
+                self.then.free().heard(last?);
+                self.then.free().not_before(end.saturating_add(self.margin));
                 self.step = Step::Go;
                 self.then.next(None, chance)
             }

@@ -39,22 +39,51 @@ impl Adversary for Refill {
     }
 
     fn seats(&self, aim: &Aim, play: &Play) -> Vec<Seat> {
-        let (Some(guard), Some(mirror)) = (aim.guard(), Mirror::new(aim)) else { return Vec::new() };
+        let Some(guard) = aim.guard() else { return Vec::new() };
         let begin = opening(&guard.quota, play).unwrap_or(play.start);
-        let free = AsFree::new(mirror, begin, play);
-        let seat = match guard.quota {
+        let taking = Taking::new(aim, play, begin);
+        taking.map(|taking| Seat::adversary(taking).with_jitter(play.jitter)).into_iter().collect()
+    }
+}
+
+/// Takes all that is free, in rounds where a lock may follow.
+pub(super) enum Taking {
+    /// Whatever is free, at once.
+    Free(AsFree),
+    /// So much that it locks or does not, as is planned.
+    Rounds(Rounds),
+}
+
+impl Taking {
+    /// Begins at an instant at a fresh key of the guard in focus; `None` without one.
+    pub(super) fn new(aim: &Aim, play: &Play, begin: Timestamp) -> Option<Self> {
+        let guard = aim.guard()?;
+        let free = AsFree::new(Mirror::new(aim)?, begin, play);
+        match guard.quota {
             Quota::Lockout(quota) if quota.attempts().is_multiple_of(guard.cost.max(1)) => {
-                Seat::adversary(Rounds {
-                    quota,
-                    free,
-                    most: aim.burst(),
-                    rounds: rounds(quota, aim.burst(), play.length),
-                    end: play.end(),
-                })
+                let left = play.end().saturating_since(begin);
+                let (most, rounds) = (aim.burst(), rounds(quota, aim.burst(), left));
+                Some(Self::Rounds(Rounds { quota, free, most, rounds, end: play.end() }))
             }
-            _ => Seat::adversary(free),
-        };
-        vec![seat.with_jitter(play.jitter)]
+            _ => Some(Self::Free(free)),
+        }
+    }
+
+    /// Returns what is known and when something is asked for next.
+    pub(super) fn free(&mut self) -> &mut AsFree {
+        match self {
+            Self::Free(free) => free,
+            Self::Rounds(rounds) => &mut rounds.free,
+        }
+    }
+}
+
+impl Actor for Taking {
+    fn next(&mut self, last: Option<&Answer>, chance: &mut Chance) -> Option<Act> {
+        match self {
+            Self::Free(free) => free.next(last, chance),
+            Self::Rounds(rounds) => rounds.next(last, chance),
+        }
     }
 }
 
@@ -90,7 +119,7 @@ fn rounds(quota: Lockout, most: u32, length: Span) -> Plan {
 const MOST_TRIED: u64 = 1 << 12;
 
 /// Plays the rounds of a plan.
-struct Rounds {
+pub(super) struct Rounds {
     quota: Lockout,
     free: AsFree,
     most: u32,

@@ -1,0 +1,6 @@
+//! The attack bench held against the closed forms, and against itself.
+
+mod attained;
+mod deterministic;
+mod never_above;
+mod played;
