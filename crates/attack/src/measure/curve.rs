@@ -62,10 +62,10 @@ impl Curve {
         self.kept.iter().copied().chain(self.last)
     }
 
-    /// Returns an instant, `middle` or the nearest before it of which is known how much had passed by then, with how much
-    /// that is.
-    pub(super) fn by(&self, middle: Timestamp) -> Point {
-        let known = self.points().take_while(|point| point.at <= middle).last();
+    /// Returns how much had passed before an instant; where that is not known any more, the nearest earlier one by which it
+    /// is.
+    pub(super) fn before(&self, middle: Timestamp) -> Point {
+        let known = self.points().take_while(|point| point.at < middle).last();
         match known {
             None => Point { at: middle, admitted: 0, guesses: 0 },
             // Nothing passed between it and the next that is known, as all are.

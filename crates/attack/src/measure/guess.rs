@@ -38,20 +38,20 @@ pub struct Guessing {
 pub(super) struct Guesser {
     guessing: Guessing,
     numbers: [u64; 2],
+    ln_miss: f64,
     made: u64,
 }
 
 impl Guesser {
     pub(super) fn new(guess: Guess) -> Self {
         let guessing = Guessing { guess, times: [None; 2], mean_seen: 0.0, within: [0; 2] };
-        Self { guessing, numbers: guess_numbers(&guess), made: 0 }
+        Self { guessing, numbers: guess_numbers(&guess), ln_miss: ln_miss(&guess), made: 0 }
     }
 
     /// Takes in that guesses were made, a time after the adversary's first request.
     pub(super) fn made(&mut self, guesses: u64, after: Span) {
-        let ln_miss = ln_miss(&self.guessing.guess);
         // q^made − q^(made + guesses), without the difference of two numbers that are nearly the same.
-        let hits = missed(ln_miss, float(self.made)) * -(float(guesses) * ln_miss).exp_m1();
+        let hits = missed(self.ln_miss, float(self.made)) * -(float(guesses) * self.ln_miss).exp_m1();
         self.guessing.mean_seen += hits * float(after.as_micros());
         self.made = self.made.saturating_add(guesses);
         for (time, number) in self.guessing.times.iter_mut().zip(self.numbers) {

@@ -169,12 +169,12 @@ impl Measure {
         }
         let went_on = at.saturating_since(self.wanted.start);
         self.wanted.length = went_on;
-        let by = self.curve.by(self.wanted.middle());
+        let before = self.curve.before(self.wanted.middle());
         let measured = &mut self.measured;
         measured.ended = Some(went_on.as_micros());
-        measured.sustained.0 = measured.admitted.saturating_sub(by.admitted);
-        measured.sustained.1 = at.saturating_since(by.at).as_micros();
-        measured.sustained_guesses = measured.guesses.saturating_sub(by.guesses);
+        measured.sustained.0 = measured.admitted.saturating_sub(before.admitted);
+        measured.sustained.1 = at.saturating_since(before.at).as_micros();
+        measured.sustained_guesses = measured.guesses.saturating_sub(before.guesses);
     }
 
     /// Returns what was measured, with the bounds of what was touched in the world.
@@ -199,10 +199,18 @@ impl Measure {
             bound: exposure.most_in_half_open(span),
         };
         measured.peaks = self.fullest.most().map(peak).collect();
+        measured.people = self.people.seen();
+        // Whom people have been before does not find fresh states: a window that they opened may end just after he begins.
+        let is_from_idle = measured.people.tries == 0;
+        let closed = |span: Span| Span::from_micros(span.as_micros().saturating_add(1));
         let first = |(span, seen): (&Span, u64)| InSpan {
             micros: span.as_micros(),
             seen,
-            bound: exposure.most_from_idle(*span),
+            bound: if is_from_idle {
+                exposure.most_from_idle(*span)
+            } else {
+                exposure.most_in_half_open(closed(*span))
+            },
         };
         let seen = wanted.first.iter().zip(self.first).filter(|(span, _)| **span <= wanted.length);
         measured.first = seen.map(first).collect();
@@ -215,7 +223,6 @@ impl Measure {
         measured.rate_per_second = float(wanted.rate.units.into()) * 1e6 / float(wanted.rate.micros.max(1));
         measured.bounds = drawn_bounds(exposure, wanted.length);
         measured.subjects = self.subjects.count();
-        measured.people = self.people.seen();
         measured.curve = self.curve.points().map(|point| (micros(point.at), point.admitted)).collect();
         measured.guessing = self.guesser.map(Guesser::finish);
         measured
