@@ -10,6 +10,7 @@ pub mod adversary;
 pub mod measure;
 pub mod people;
 pub mod report;
+pub mod scenario;
 pub mod simulate;
 pub mod stage;
 pub mod target;

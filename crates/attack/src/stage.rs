@@ -55,7 +55,7 @@ impl Stage {
         Ok(measure.finish(&world))
     }
 
-    fn wanted(&self, aim: &Aim, play: &Play) -> Wanted {
+    pub(crate) fn wanted(&self, aim: &Aim, play: &Play) -> Wanted {
         let mut spans: Vec<Span> = aim.guards.iter().map(|guard| guard.quota.window()).chain(SPANS).collect();
         spans.sort_unstable();
         spans.dedup();

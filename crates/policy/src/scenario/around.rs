@@ -5,6 +5,7 @@ use tidegate_algorithms::{MAX_SPAN, MIN_SPAN, Span};
 use super::read::{number, span_up_to};
 use super::{Around, Crowd, Kept, Outage};
 use crate::file::{Fields, Node, Report, list};
+use crate::problem::At;
 use crate::validate::span_within;
 
 /// Every one of them has a place in the event queue, and a key.
@@ -149,7 +150,7 @@ pub(super) fn outages(node: &Node, length: Option<Span>, report: &mut Report) ->
             let remedy = format!("let it begin at {} or later, or write one outage", before.end());
             report.add(item.place, "this outage begins before the one above has ended", remedy);
         }
-        outages.push(Outage { at, length });
+        outages.push(Outage { at, length, written: At(item.place) });
     }
     outages
 }

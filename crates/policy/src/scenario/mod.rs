@@ -17,7 +17,7 @@ pub use crate::suite::Named;
 use crate::examined::Code;
 use crate::file::{self, Report};
 use crate::policy::Policy;
-use crate::problem::{Place, Problems};
+use crate::problem::{At, Place, Problems};
 
 /// The member by which a scenario file says the version of its language.
 pub(crate) const VERSION: &str = "tidegate-scenario";
@@ -140,6 +140,8 @@ pub struct Outage {
     pub at: Span,
     /// How long it goes on.
     pub length: Span,
+    /// Where it stands.
+    pub written: At,
 }
 
 impl Outage {

@@ -93,7 +93,10 @@ fn a_scenario_is_read_as_it_is_written() {
     };
     assert_eq!((scenario.topology, scenario.store), (topology, Some(Kept::Keys(10_000))));
     let outages = [(1, Span::from_secs(60)), (2, hours(1))];
-    assert_eq!(scenario.outages, outages.map(|(at, length)| Outage { at: hours(at), length }));
+    assert_eq!(
+        scenario.outages,
+        outages.map(|(at, length)| Outage { at: hours(at), length, written: At(Place::START) })
+    );
     assert_eq!(scenario.restarts, [Span::ZERO, hours(2)]);
 }
 

@@ -1,0 +1,140 @@
+//! What a scenario's play comes to, in the rows of a report.
+
+use tidegate_algorithms::Span;
+use tidegate_policy::scenario::Attacker;
+use tidegate_review::Guess;
+
+use super::{PeopleMet, Run, Script, cast::Part};
+use crate::adversary::{Aim, Play};
+use crate::measure::Measured;
+use crate::report::{GuessSeen, LimitShown, Row, RuleReport};
+use crate::world::Exposure;
+
+/// Returns the report of a rule that nothing has been played at yet.
+pub(super) fn rule(aim: &Aim, guess: Option<&Guess>) -> RuleReport {
+    let limits = aim.guards.iter().map(|guard| LimitShown::of(&guard.name, "", &guard.quota));
+    RuleReport {
+        rule: aim.rule.clone(),
+        class: aim.class.name(),
+        limits: limits.collect(),
+        code: guess.map(Guess::to_string),
+        chance_of_one: guess.map(Guess::chance_of_one),
+        trades: Vec::new(),
+        skipped: None,
+        rows: Vec::new(),
+        exposed: Vec::new(),
+    }
+}
+
+/// Returns a row for each adversary, after one for all of them if there are several.
+pub(super) fn of(script: &Script<'_>, run: &Run) -> Vec<Row> {
+    let mix = (run.each.len() > 1).then(|| {
+        let about = About {
+            name: "mix",
+            what: "All adversaries of the scenario together.",
+            needs: Vec::new(),
+            with: None,
+            limit: None,
+        };
+        row(script, run, about, &script.whole(), &run.all)
+    });
+    let each = run.each.iter().filter_map(|(part, measured)| {
+        Some(row(script, run, About::of(script, part)?, &part.play, measured))
+    });
+    let mut rows: Vec<Row> = mix.into_iter().chain(each).collect();
+    if let [only] = rows.as_mut_slice() {
+        // What people met is told with all adversaries together, and he is all.
+        only.worst.people = run.all.people;
+    }
+    rows
+}
+
+/// Whom a row is about.
+struct About {
+    name: &'static str,
+    what: &'static str,
+    needs: Vec<&'static str>,
+    with: Option<String>,
+    limit: Option<String>,
+}
+
+impl About {
+    fn of(script: &Script<'_>, part: &Part) -> Option<Self> {
+        let adversary = part.adversary(script)?;
+        Some(Self {
+            name: adversary.name(),
+            what: adversary.what(),
+            needs: adversary.needs().iter().map(|need| need.words()).collect(),
+            with: script.scenario.adversaries.get(part.index).and_then(with),
+            limit: part.limit.clone(),
+        })
+    }
+}
+
+fn row(script: &Script<'_>, run: &Run, about: About, play: &Play, measured: &Measured) -> Row {
+    let guess = script.stage.guess.as_ref().filter(|_| measured.guesses > 0);
+    Row {
+        adversary: about.name,
+        what: about.what,
+        needs: about.needs,
+        with: about.with,
+        limit: about.limit,
+        plays: 1,
+        start_micros: play.start.as_micros(),
+        length_micros: play.length.as_micros(),
+        between: (measured.guesses, measured.guesses),
+        close_up: Vec::new(),
+        guess: guess.map(|guess| GuessSeen::of(guess, measured, play.length)),
+        money: script
+            .aim
+            .price
+            .as_ref()
+            .map(|price| (measured.admitted.saturating_mul(price.each.into()), price.unit.clone())),
+        is_exceeded: run.holds_to_bounds && measured.is_exceeded(),
+        worst: measured.clone(),
+    }
+}
+
+/// Returns what the scenario says of an adversary, in words.
+fn with(attacker: &Attacker) -> Option<String> {
+    let has = &attacker.has;
+    let many = |count: Option<u32>, what: &str| count.map(|count| format!("{count} {what}"));
+    let begins = (attacker.at > Span::ZERO).then(|| format!("from {} on", attacker.at));
+    let said = [
+        many(has.addresses, "addresses"),
+        has.ipv6_prefix.map(|bits| format!("a /{bits}")),
+        many(has.rate, "requests a second at most"),
+        many(has.subjects, "subjects"),
+        many(has.concurrency, "requests at once"),
+        many(has.batch, "guesses a request"),
+        has.jitter.map(|jitter| format!("{jitter} of jitter")),
+        begins,
+        attacker.length.map(|length| format!("for {length}")),
+    ];
+    let said: Vec<String> = said.into_iter().flatten().collect();
+    (!said.is_empty()).then(|| said.join(", "))
+}
+
+/// Returns what was measured with bounds that hold from any past: in a scenario somebody else may have been at a limit before
+/// the first request, so that what it admits within so long from then on is not what it admits from idle.
+pub(super) fn from_any_past(mut measured: Measured, exposure: &Exposure) -> Measured {
+    // A closed span holds one microsecond more than a half-open one.
+    let most = |micros: u64| exposure.most_in_half_open(Span::from_micros(micros.saturating_add(1)));
+    for first in &mut measured.first {
+        first.bound = most(first.micros);
+    }
+    for (micros, bound) in &mut measured.bounds {
+        *bound = most(*micros).unwrap_or(*bound);
+    }
+    measured
+}
+
+/// Returns how many requests were simulated in all.
+pub(super) fn requests(rule: &RuleReport, people: Option<&PeopleMet>) -> u64 {
+    let adversaries = rule.rows.first().map_or(0, |row| row.worst.requests);
+    let people = people.map_or(0, |met| {
+        let attacked = met.attacked.map_or(0, |met| met.everybody.tries);
+        met.alone.everybody.tries.saturating_add(attacked)
+    });
+    adversaries.saturating_add(people)
+}

@@ -1,0 +1,228 @@
+use tidegate::{Limit, OnStoreFailure, Quota};
+use tidegate_algorithms::{Anchor, Rate};
+use tidegate_policy::Class;
+
+use super::*;
+use crate::adversary::Keyed;
+use crate::target::KeyedLimits;
+
+const ON_SUBJECT: Keyed =
+    Keyed { subject: true, address: None, session: false, range: false, country: false };
+const ON_ADDRESS: Keyed =
+    Keyed { subject: false, address: Some((32, 64)), session: false, range: false, country: false };
+
+fn scenario(rest: &str) -> Scenario {
+    let text = format!("tidegate-scenario: 1\nrule: limits\n{rest}\n");
+    Scenario::parse("s.yaml", &text).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+/// The article's bucket: four at once, then one every ten seconds.
+fn bucket() -> Quota {
+    Quota::token_bucket(4, Rate::new(1, Span::from_secs(10)).unwrap()).unwrap()
+}
+
+fn limits(limits: impl IntoIterator<Item = (Limit, Keyed)>) -> KeyedLimits {
+    KeyedLimits::new(limits)
+}
+
+fn per_account(quota: Quota) -> KeyedLimits {
+    limits([(Limit::new("account", quota), ON_SUBJECT)])
+}
+
+/// Plays a scenario at limits.
+fn played(limits: &KeyedLimits, rest: &str, seed: u64) -> (RuleReport, Option<PeopleMet>) {
+    let target = Arc::new(limits.clone());
+    perform(target, limits.aim(Class::Verify), &scenario(rest), seed, &mut |_| {})
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn wrong(limits: &KeyedLimits, rest: &str) -> String {
+    let target = Arc::new(limits.clone());
+    perform(target, limits.aim(Class::Verify), &scenario(rest), 1, &mut |_| {}).unwrap_err().to_string()
+}
+
+/// Guards the sum: two at one account share what one would have had, 4 + 360 in an hour and the one at its end, and the rows
+/// of each add up to that of both.
+#[test]
+fn adversaries_at_one_account_share_what_its_limit_admits() {
+    let (rule, people) = played(
+        &per_account(bucket()),
+        "length: 1h\nadversaries: [{ greedy: { jitter: 1s } }, { greedy: { at: 30m, jitter: 1s } }]",
+        1,
+    );
+    let [mix, first, second] = rule.rows.as_slice() else { panic!("{:?}", rule.rows) };
+    assert_eq!((mix.adversary, first.adversary, second.adversary), ("mix", "greedy", "greedy"));
+    assert!((363..=364).contains(&mix.worst.admitted), "{}", mix.worst.admitted);
+    assert_eq!(first.worst.admitted + second.worst.admitted, mix.worst.admitted);
+    assert_eq!(first.worst.requests + second.worst.requests, mix.worst.requests);
+    assert_eq!(second.with.as_deref(), Some("1s of jitter, from 30m on"));
+    assert_eq!(second.length_micros, 1_800_000_000);
+    assert!(first.worst.admitted > 183 && second.worst.admitted > 60, "who comes first at a unit is chance");
+    assert_eq!(people, None);
+    assert!(!mix.is_exceeded && !first.is_exceeded && !second.is_exceeded);
+}
+
+/// Guards the seed: the same one is the same course of events to the last figure, and another one is another.
+#[test]
+fn a_seed_is_one_course_of_events() {
+    let text = "length: 2h\nadversaries: [{ greedy: { jitter: 50ms } }]\npeople: { count: 20, every: 10m }";
+    let limits = per_account(bucket());
+    let of = |seed| format!("{:?}", played(&limits, text, seed));
+    assert_eq!(of(7), of(7));
+    assert_ne!(of(7), of(8));
+}
+
+/// Guards what people met against figures that the attack has nothing to do with: they come, mistype and pause in the same
+/// way with it as without.
+#[test]
+fn people_whom_an_attack_does_not_touch_meet_the_same_with_it_as_without() {
+    let tight = Quota::sliding_log(2, Span::from_secs(600)).unwrap();
+    let on_addresses = limits([(Limit::new("client", tight), ON_ADDRESS)]);
+    let text = "length: 6h\nadversaries: [greedy, greedy]\npeople: { count: 40, every: 30m, typo: 30%, behind_one_address: 4 }";
+    let (_, people) = played(&on_addresses, text, 3);
+    let people = people.unwrap();
+    assert_eq!(people.attacked, Some(people.alone));
+    let everybody = people.alone.everybody;
+    assert!(
+        everybody.denied > 0 && everybody.denied < everybody.tries,
+        "the limit is tight for them: {everybody:?}"
+    );
+    assert_eq!((everybody.people, everybody.shut_out), (40, 0));
+}
+
+/// Guards the victim against being lost among the others: an account that is held full denies its owner, and nobody else.
+#[test]
+fn who_is_attacked_is_told_from_the_others() {
+    let text = "length: 12h\nadversaries: [{ greedy: { rate: 5 per 1s } }]\npeople: { count: 10, every: 20m, typo: 0% }";
+    let (rule, people) = played(&per_account(bucket()), text, 5);
+    let people = people.unwrap();
+    let attacked = people.attacked.unwrap();
+    assert_eq!(people.alone.everybody.denied, 0, "four at once are enough for whoever does not mistype");
+    assert_eq!(attacked.everybody.denied, attacked.victim.denied);
+    assert_eq!((attacked.victim.people, attacked.everybody.people), (1, 10));
+    let share = 100 * attacked.victim.denied / attacked.victim.tries;
+    assert!(share > 90, "{attacked:?}");
+    assert_eq!(rule.rows.len(), 1, "a mix of one is that one");
+    assert_eq!(rule.rows[0].worst.people, attacked.everybody);
+}
+
+/// Guards outages: what passes without the store is as many as were asked, on a limit that lets them.
+#[test]
+fn an_outage_lets_through_what_the_rule_lets_through_without_its_store() {
+    let account = |choice| limits([(Limit::new("account", bucket()).with_store_failure(choice), ON_SUBJECT)]);
+    let text = "length: 1h\nadversaries: [{ greedy: { rate: 10 per 1s } }]\noutages: [{ at: 30m, for: 60s }]";
+    let worst = |choice| played(&account(choice), text, 1).0.rows[0].worst.clone();
+    let (open, closed) = (worst(OnStoreFailure::Allow), worst(OnStoreFailure::Deny));
+    assert_eq!(closed.without_store, 0);
+    let in_a_minute = open.requests / 60;
+    assert!(open.without_store.abs_diff(in_a_minute) <= 1, "{} of {in_a_minute}", open.without_store);
+    assert!(open.admitted_with_store() >= 363 - 6 && !open.is_exceeded());
+}
+
+/// Guards restarts: the memory of a process forgets, and what it may then admit is reckoned with.
+#[test]
+fn a_restart_hands_out_what_memory_held() {
+    let slow = Quota::sliding_log(5, Span::from_secs(7_200)).unwrap();
+    let text =
+        "length: 1h\nadversaries: [{ greedy: { rate: 1 per 1s } }]\nrestarts: [{ at: 20m }, { at: 40m }]\n";
+    let own = played(&per_account(slow), &format!("{text}topology: {{ shared: false }}"), 1).0;
+    assert_eq!((own.rows[0].worst.admitted, own.rows[0].is_exceeded), (15, false));
+    let shared = played(&per_account(slow), &format!("{text}topology: {{ shared: true }}"), 1).0;
+    assert_eq!(shared.rows[0].worst.admitted, 5);
+}
+
+/// Guards the topology: each process that counts for itself admits the whole limit.
+#[test]
+fn instances_and_regions_multiply_what_is_not_shared() {
+    let slow = Quota::sliding_log(5, Span::from_secs(7_200)).unwrap();
+    // He asks every 29 seconds, a fiftieth of what a unit takes.
+    let text = "length: 1h\nadversaries: [greedy]\ntopology: ";
+    for (topology, admitted) in [
+        ("{ instances: 4, shared: false }", 20),
+        ("{ instances: 4, shared: true }", 5),
+        ("{ instances: 2, shared: true, regions: 3 }", 15),
+        ("{ instances: 2, shared: false, regions: 3 }", 30),
+    ] {
+        let rule = played(&per_account(slow), &format!("{text}{topology}"), 1).0;
+        let row = &rule.rows[0];
+        assert_eq!((row.worst.admitted, row.is_exceeded), (admitted, false), "{topology}");
+    }
+}
+
+/// Guards stores that are wrong on purpose: more passes than a right one lets through, and that is no fault of ours.
+#[test]
+fn a_store_that_is_wrong_on_purpose_admits_more_and_is_no_fault() {
+    let quota = Quota::fixed_window(3, Span::from_secs(3_600), Anchor::Clock).unwrap();
+    // Ten ask at the same instants.
+    let text = format!("length: 10m\nadversaries: [{}greedy]\n", "greedy, ".repeat(9));
+    let right = played(&per_account(quota), &text, 1).0;
+    assert_eq!(right.rows[0].worst.admitted, 3);
+    let racy = played(&per_account(quota), &format!("{text}store: {{ stale_check: 1s }}"), 1).0;
+    assert_eq!((racy.rows[0].worst.admitted, racy.rows[0].is_exceeded), (10, false));
+}
+
+/// Guards against taking a late adversary's first minute for that of somebody who comes to a fresh limit: another one may
+/// have opened its window long before.
+#[test]
+fn who_comes_late_is_held_to_what_any_past_allows() {
+    let quota = Quota::fixed_window(5, Span::from_secs(60), Anchor::FirstHit).unwrap();
+    let text = "length: 10m\nadversaries: [greedy, { greedy: { at: 59s, rate: 100 per 1s } }]";
+    let (rule, _) = played(&per_account(quota), text, 1);
+    for row in &rule.rows {
+        assert!(!row.is_exceeded, "{}: {:?}", row.adversary, row.worst.first);
+        assert!(
+            row.worst.first.iter().all(|first| first.bound.is_some_and(|bound| bound >= first.seen.into()))
+        );
+    }
+}
+
+/// Guards the adversaries' own things: from one address each, two pass an address's limit twice.
+#[test]
+fn each_adversary_comes_from_addresses_of_his_own() {
+    let quota = Quota::sliding_log(5, Span::from_secs(7_200)).unwrap();
+    let by_address = limits([(Limit::new("client", quota), ON_ADDRESS)]);
+    let (rule, _) = played(&by_address, "length: 1h\nadversaries: [greedy, greedy, greedy]", 1);
+    assert_eq!(rule.rows[0].worst.admitted, 15);
+    assert_eq!(rule.rows[0].worst.peaks[0].bound, Some(15));
+}
+
+/// Guards the code: it is the scenario's before the policy's, and a guess is told of whoever guesses.
+#[test]
+fn the_scenario_s_code_is_what_is_guessed_at() {
+    let text = "length: 1h\nadversaries: [greedy]\ncode: { digits: 4, valid: 5 }";
+    let rule = played(&per_account(bucket()), text, 1).0;
+    assert_eq!(rule.chance_of_one, Some(0.0005));
+    assert!(rule.code.is_some() && rule.rows[0].guess.is_some());
+    let none = played(&per_account(bucket()), "length: 1h\nadversaries: [greedy]", 1).0;
+    assert!(none.code.is_none() && none.rows[0].guess.is_none());
+}
+
+/// Guards the messages on what a scenario cannot mean at these limits.
+#[test]
+fn what_cannot_be_played_is_told_at_its_place() {
+    let limits = per_account(bucket());
+    assert_eq!(
+        wrong(&limits, "length: 1h\nadversaries: [{ greedy: { limit: verify/other } }]"),
+        "s.yaml:4:34: no request at the rule limits asks the limit verify/other; they ask account"
+    );
+    assert_eq!(
+        wrong(
+            &limits,
+            "length: 1h\nadversaries: [greedy]\ntopology: { shared: false }\noutages: [{ at: 1m, for: 1m }]"
+        ),
+        "s.yaml:6:11: a store in the process's own memory is not lost without the process; write `topology: { shared: \
+         true }` for a store outside, or `restarts` for outages"
+    );
+}
+
+/// Guards the progress against standing still, going back or ending early.
+#[test]
+fn progress_rises_to_the_end() {
+    let limits = per_account(bucket());
+    let text = "length: 2h\nadversaries: [greedy]\npeople: { count: 5, every: 5m }";
+    let mut told = Vec::new();
+    let target = Arc::new(limits.clone());
+    perform(target, limits.aim(Class::Verify), &scenario(text), 1, &mut |share| told.push(share)).unwrap();
+    assert!(told.is_sorted() && told.len() > 100 && told.len() < 250, "{told:?}");
+    assert_eq!(told.last(), Some(&1.0));
+}
