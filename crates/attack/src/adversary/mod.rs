@@ -7,7 +7,10 @@ mod anchored;
 mod boundary;
 mod burst;
 mod books;
+mod figures;
 mod greedy;
+mod holding;
+mod lockout;
 mod success;
 mod spray;
 mod sessions;
@@ -313,6 +316,10 @@ pub fn adversaries() -> &'static [&'static dyn Adversary] {
         &spray::Spray,
         &low_and_slow::LowAndSlow,
         &success::SuccessReset,
+        &lockout::Lockout,
+        &lockout::Blind,
+        &lockout::Paced,
+        &lockout::Greedy,
     ]
 }
 

@@ -1,0 +1,47 @@
+//! Figures for the sentences in which adversaries say what they have shown.
+
+use tidegate_algorithms::Span;
+use tidegate_review::spoken_count;
+
+const HOUR: f64 = 3_600e6;
+
+/// Returns a count as a floating-point number, the nearest.
+#[expect(clippy::cast_precision_loss, reason = "the figure is only shown, in a few digits")]
+pub(super) fn float(count: u64) -> f64 {
+    count as f64
+}
+
+/// Returns so many in a time as a number an hour; zero in no time.
+pub(super) fn each_hour(count: u64, time: Span) -> f64 {
+    if time == Span::ZERO { 0.0 } else { float(count) * HOUR / float(time.as_micros()) }
+}
+
+/// Writes so many in a time as `360 requests an hour`, or as so many a day where that is less than one an hour.
+pub(super) fn often(count: u64, time: Span, what: &str) -> String {
+    let an_hour = each_hour(count, time);
+    let (often, unit) = if an_hour < 1.0 { (an_hour * 24.0, "a day") } else { (an_hour, "an hour") };
+    let plural = if whole(often) == 1 { "" } else { "s" };
+    format!("{} {what}{plural} {unit}", spoken_count(whole(often).into()))
+}
+
+/// Returns the nearest whole number.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the conversion saturates")]
+pub(super) fn whole(number: f64) -> u64 {
+    number.round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Guards against a rate of another unit than it says.
+    #[test]
+    fn a_rate_is_told_by_the_hour_or_by_the_day_where_it_is_less_than_one() {
+        let day = Span::from_secs(86_400);
+        assert_eq!(often(8_643, day, "request"), "360 requests an hour");
+        assert_eq!(often(9, day, "request"), "9 requests a day");
+        assert_eq!(often(2_160_000, day, "message"), "90,000 messages an hour");
+        assert_eq!(often(1, day, "request"), "1 request a day");
+        assert_eq!(often(1, Span::ZERO, "request"), "0 requests a day");
+    }
+}

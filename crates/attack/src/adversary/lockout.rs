@@ -1,0 +1,201 @@
+//! Targeted lockout: keeps somebody's key full, so that he himself is refused.
+//!
+//! Whoever can name an account can use up what it may be tried. The floor of the price is the limit's own rate in the long
+//! run (or its attempts a lock), and it is met by asking at the very instant at which a unit is free. A client that is told
+//! when to come back keeps that step by itself; one that only reckons loses it with the first request that comes early, and
+//! has to ask a few times as often. So four hands are played: in step and heeding refusals, in step and blind, evenly twice
+//! and evenly ten times as often as the limit lets pass.
+//!
+//! The victim comes at random, so that the share of his tries that are refused is the share of the time for which he is kept
+//! out. What the limit holds of him he takes himself, where he gets through, as a victim does.
+
+use tidegate_algorithms::Span;
+use tidegate_review::{spoken_chance, spoken_count};
+
+use super::holding::{Callers, Evenly, InStep, unit};
+use super::{Adversary, Aim, Beside, Exposed, Guard, Need, Play, VICTIM};
+use crate::act::Seat;
+use crate::adversary::figures::{each_hour, float, often};
+use crate::people::People;
+
+/// In step, and heeding refusals.
+pub(super) struct Lockout;
+
+/// In step by reckoning alone.
+pub(super) struct Blind;
+
+/// Twice as often as the limit lets pass.
+pub(super) struct Paced;
+
+/// Ten times as often.
+pub(super) struct Greedy;
+
+impl Adversary for Lockout {
+    fn name(&self) -> &'static str {
+        "lockout"
+    }
+
+    fn what(&self) -> &'static str {
+        "A stranger asks about somebody whenever a try is free, and comes back when a refusal says."
+    }
+
+    fn needs(&self) -> &'static [Need] {
+        &[Need::Policy, Need::RetryAfter]
+    }
+
+    fn fits(&self, aim: &Aim) -> bool {
+        fits(aim)
+    }
+
+    fn seats(&self, aim: &Aim, play: &Play) -> Vec<Seat> {
+        beside_the_victim(Seat::adversary(InStep::heeding(at_victim(aim, play), aim, play)), aim, play)
+    }
+
+    fn exposes(&self, aim: &Aim, beside: &Beside<'_>) -> Option<Exposed> {
+        exposes(aim, beside)
+    }
+}
+
+impl Adversary for Blind {
+    fn name(&self) -> &'static str {
+        "lockout-blind"
+    }
+
+    fn what(&self) -> &'static str {
+        "A stranger asks about somebody whenever a try should be free by the policy, and heeds no answer."
+    }
+
+    fn needs(&self) -> &'static [Need] {
+        &[Need::Policy, Need::Phase]
+    }
+
+    fn fits(&self, aim: &Aim) -> bool {
+        fits(aim)
+    }
+
+    fn seats(&self, aim: &Aim, play: &Play) -> Vec<Seat> {
+        beside_the_victim(Seat::adversary(InStep::blind(at_victim(aim, play), aim, play)), aim, play)
+    }
+}
+
+impl Adversary for Paced {
+    fn name(&self) -> &'static str {
+        "lockout-paced"
+    }
+
+    fn what(&self) -> &'static str {
+        "A stranger asks about somebody evenly, twice as often as the limit lets pass in the long run."
+    }
+
+    fn needs(&self) -> &'static [Need] {
+        &[Need::Policy]
+    }
+
+    fn fits(&self, aim: &Aim) -> bool {
+        fits(aim)
+    }
+
+    fn seats(&self, aim: &Aim, play: &Play) -> Vec<Seat> {
+        evenly(2, aim, play)
+    }
+}
+
+impl Adversary for Greedy {
+    fn name(&self) -> &'static str {
+        "lockout-greedy"
+    }
+
+    fn what(&self) -> &'static str {
+        "A stranger asks about somebody evenly, ten times as often as the limit lets pass in the long run."
+    }
+
+    fn needs(&self) -> &'static [Need] {
+        &[]
+    }
+
+    fn fits(&self, aim: &Aim) -> bool {
+        fits(aim)
+    }
+
+    fn seats(&self, aim: &Aim, play: &Play) -> Vec<Seat> {
+        evenly(10, aim, play)
+    }
+}
+
+/// Returns whether somebody has a key of his own that strangers can fill: no address or session of theirs is in it.
+fn fits(aim: &Aim) -> bool {
+    of_victim(aim).next().is_some()
+}
+
+/// Returns the limits that count all that is tried at the victim on one key.
+fn of_victim(aim: &Aim) -> impl Iterator<Item = &Guard> {
+    aim.guards
+        .iter()
+        .filter(|guard| guard.keyed.subject && guard.keyed.address.is_none() && !guard.keyed.session)
+}
+
+fn at_victim(aim: &Aim, play: &Play) -> Callers {
+    Callers::about((VICTIM, 1), aim, play)
+}
+
+fn evenly(times: u64, aim: &Aim, play: &Play) -> Vec<Seat> {
+    let unit = unit(of_victim(aim)).as_micros();
+    let every = Span::from_micros(unit.checked_div(times).unwrap_or(unit));
+    beside_the_victim(Seat::adversary(Evenly::new(at_victim(aim, play), every, play)), aim, play)
+}
+
+fn beside_the_victim(seat: Seat, aim: &Aim, play: &Play) -> Vec<Seat> {
+    let mut seats = vec![seat.with_jitter(play.jitter)];
+    seats.extend(victim(aim, play).seats());
+    seats
+}
+
+/// Returns the victim: he comes so rarely that his limits alone would hardly ever refuse him, as far as the play is long
+/// enough for that.
+fn victim(aim: &Aim, play: &Play) -> People {
+    let of = |micros: u64| Span::from_micros(micros);
+    let length = play.length.as_micros();
+    let rarely = of(unit(of_victim(aim)).as_micros().saturating_mul(12)).max(of(length / 2_000));
+    People {
+        count: 1,
+        first: VICTIM,
+        every: rarely.min(of(length / 10)).max(of(1)),
+        typo: 0.0,
+        tries: 1,
+        think: Span::from_secs(5),
+        share: 1,
+        start: play.start,
+        end: play.end(),
+    }
+}
+
+/// So many requests an hour at most are cheap: one a minute.
+const CHEAP: f64 = 60.0;
+/// So small a part of what he would get alone is what the victim may get at most: a twentieth.
+const KEPT_OUT: u64 = 20;
+
+fn exposes(aim: &Aim, beside: &Beside<'_>) -> Option<Exposed> {
+    let (attack, people) = (beside.attack, beside.attack.people);
+    let length = attack.went_on(beside.play.length);
+    let cheapest = of_victim(aim).min_by_key(|guard| guard.quota.requests_to_deny(length))?;
+    // Of what his limits let pass alone he would get half at the least, as often as he comes.
+    let horizon = cheapest.quota.most_from_idle(length).checked_div(cheapest.cost.max(1).into())?;
+    let alone = u64::try_from(horizon.div_ceil(2)).unwrap_or(u64::MAX).min(people.tries);
+    let through = people.tries.saturating_sub(people.denied);
+    let is_kept_out = alone > 0 && through.saturating_mul(KEPT_OUT) <= alone;
+    if !aim.class.is_guarded() || !is_kept_out || each_hour(attack.requests, length) > CHEAP {
+        return None;
+    }
+    let says = format!(
+        "{}, each when {} has forgotten the last, keep the victim out {} of the time: {} of his {} tries were refused",
+        often(attack.requests, length, "request"),
+        cheapest.name,
+        spoken_chance(float(people.denied) / float(people.tries)),
+        spoken_count(people.denied.into()),
+        spoken_count(people.tries.into()),
+    );
+    Some(Exposed { finding: Some("lockout-weapon"), says })
+}
+
+#[cfg(test)]
+mod tests;
