@@ -86,8 +86,8 @@ mod tests {
     fn subjects_have_numbers_of_their_own_and_neighbours_share_all_but_four_digits() {
         for regions in [&["US"][..], &["US", "FR", "CA"], &["FR"], &["none"]] {
             let phones = Phones::of(regions);
-            let subjects =
-                (0..30_000).chain((0..400_000).map(|range| range * RANGE)).chain(1 << 30..(1 << 30) + 9);
+            let ranges = (0..200_000).step_by(61).map(|range| range * RANGE);
+            let subjects = (0..10_001).step_by(9).chain(ranges).chain(1 << 30..(1 << 30) + 9);
             let subjects: BTreeSet<u32> = subjects.collect();
             let numbers: BTreeSet<_> = subjects.iter().map(|subject| phones.number(*subject)).collect();
             assert_eq!(numbers.len(), subjects.len(), "{regions:?}");

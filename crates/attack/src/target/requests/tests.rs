@@ -1,6 +1,9 @@
 //! Requests made for policies: those of the examples, and some with one thing each.
 
 mod examples;
+mod fronts;
+mod places;
+mod unreachable;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

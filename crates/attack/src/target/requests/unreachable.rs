@@ -74,8 +74,8 @@ impl fmt::Display for Unreachable {
             ),
             Why::Bad(why) => write!(
                 f,
-                "every request that was tried for {rule} is refused as a bad one: {why}; let its limits read the same kind \
-                 of body, and each key in a place of its own"
+                "every request that was tried for {rule} is refused as a bad one: {why}; look at what its keys read (`tidegate \
+                 why`), each of which needs a place of its own in one kind of body"
             ),
         }
     }
