@@ -62,7 +62,8 @@ pub struct Measured {
     pub without_store: u64,
     /// The fullest half-open spans.
     pub peaks: Vec<InSpan>,
-    /// What passed within closed times from the first request, of the times that the attack went on for.
+    /// What passed within closed times from the first request, of the times that the attack went on for. Of the longest, what
+    /// lies beyond the attack's end is missing.
     pub first: Vec<InSpan>,
     /// The least σ for which no span s held more than σ + ρ·s, ρ being the rate of the long run; rounded up. Those that were
     /// decided without the store are not counted.
@@ -71,6 +72,7 @@ pub struct Measured {
     pub rate_per_second: f64,
     /// The most that may have passed by their closed forms within closed times from the first request, as time in microseconds
     /// and count, for a drawing; empty when nothing limits.
+    #[serde(skip)]
     pub bounds: Vec<(u64, u128)>,
     /// How many passed in the second half of the attack, and the length of that half in microseconds.
     ///

@@ -229,13 +229,13 @@ impl Measure {
     }
 }
 
-/// Returns the bound over closed times from the first request, twelve for each power of ten, for a drawing.
+/// Returns the bound over closed times from the first request, 24 for each power of ten, for a drawing.
 fn drawn_bounds(exposure: &Exposure, length: Span) -> Vec<(u64, u128)> {
     const SHORTEST: f64 = 1e5;
     let most = |micros: u64| Some((micros, exposure.most_from_idle(Span::from_micros(micros))?));
     let ends = [0, length.as_micros()];
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the conversion saturates")]
-    let within = (0..=120_u32).map(|step| (SHORTEST * 10_f64.powf(f64::from(step) / 12.0)).round() as u64);
+    let within = (0..=240_u32).map(|step| (SHORTEST * 10_f64.powf(f64::from(step) / 24.0)).round() as u64);
     let times = ends[..1].iter().copied().chain(within.filter(|at| *at < ends[1])).chain([ends[1]]);
     times.filter_map(most).collect()
 }
