@@ -28,6 +28,17 @@ mod refill;
 #[cfg(test)]
 mod trial;
 mod weighted;
+mod apart;
+mod flood;
+mod instances;
+mod outage;
+mod race;
+mod regions;
+mod restart;
+mod skew;
+mod volleys;
+#[cfg(test)]
+mod staged;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -320,6 +331,13 @@ pub fn adversaries() -> &'static [&'static dyn Adversary] {
         &lockout::Blind,
         &lockout::Paced,
         &lockout::Greedy,
+        &race::Race,
+        &instances::Instances,
+        &regions::Regions,
+        &restart::Restart,
+        &skew::Skew,
+        &outage::Outage,
+        &flood::Flood,
     ]
 }
 

@@ -11,8 +11,8 @@
 //! What a charge that is taken so refuses is never less than nothing: nobody is admitted because of it.
 
 use tidegate_algorithms::{
-    Anchor, Ask, Change, Counter, FixedWindow, Lock, Log, Quota, Span, Stamp, State, Timestamp, Window,
-    carry, decide, peek,
+    Anchor, Ask, Change, Counter, FixedWindow, Lock, Log, Quota, Retry, Span, Stamp, State, Timestamp,
+    Window, carry, decide, peek,
 };
 
 /// A state under a quota, and what it owes.
@@ -20,8 +20,9 @@ use tidegate_algorithms::{
 pub(super) struct Kept {
     pub(super) quota: Quota,
     pub(super) state: Option<State>,
-    /// Units that were admitted and that a bucket had not.
+    /// Units that were admitted and that a bucket had not, and the instant up to which they were paid.
     debt: u32,
+    paid_until: Timestamp,
 }
 
 /// A charge that was decided by another state than the one it is taken to.
@@ -34,7 +35,7 @@ pub(super) struct Charge {
 
 impl Kept {
     pub(super) fn fresh(quota: Quota) -> Self {
-        Self { quota, state: None, debt: 0 }
+        Self { quota, state: None, debt: 0, paid_until: Timestamp::EPOCH }
     }
 
     /// Makes it ready to be decided on under a quota.
@@ -55,21 +56,36 @@ impl Kept {
             Quota::SlidingCounter(quota) => self.add(quota.window(), charge),
             Quota::Lockout(quota) => self.attempt(quota.attempts(), quota.lock(), charge, now),
             Quota::TokenBucket(_) | Quota::LeakyBucket(_) => {
+                if self.debt == 0 {
+                    self.paid_until = now;
+                }
                 self.debt = self.debt.saturating_add(charge.units);
                 self.pay(now);
             }
         }
     }
 
-    /// Pays what is owed, as far as there is something to pay with.
+    /// Pays what is owed out of what has come in: as it comes, so that nothing is lost for want of room.
     fn pay(&mut self, now: Timestamp) {
+        while self.debt > 0 {
+            let all = self.debt.min(self.quota.nominal());
+            let asked = peek(&self.quota, self.state.as_ref(), Ask::units(all), self.paid_until);
+            let wait = asked.retry().map_or(Some(Span::ZERO), Retry::wait);
+            let Some(at) = wait.and_then(|wait| self.paid_until.checked_add(wait)).filter(|at| *at <= now)
+            else {
+                break;
+            };
+            self.charge(all, at);
+            self.debt = self.debt.saturating_sub(all);
+            self.paid_until = at;
+        }
         if self.debt == 0 {
             return;
         }
-        let there = peek(&self.quota, self.state.as_ref(), Ask::units(0), now).remaining;
-        let paid = there.min(self.debt);
-        self.debt = self.debt.saturating_sub(paid);
-        self.charge(paid, now);
+        let there = peek(&self.quota, self.state.as_ref(), Ask::units(0), now).remaining.min(self.debt);
+        self.debt = self.debt.saturating_sub(there);
+        self.charge(there, now);
+        self.paid_until = self.paid_until.max(now);
     }
 
     /// Charges what there is room for.
@@ -212,17 +228,22 @@ mod tests {
         let quota = Quota::token_bucket(4, Rate::new(1, Span::from_secs(10)).unwrap()).unwrap();
         let owed = [(4, 1), (4, 1)];
         assert_eq!(after(quota, 4, &owed, 1), 0);
-        // Eight units take eighty seconds to come in.
-        let mut kept = Kept::fresh(quota);
-        kept.charge(4, at(0));
+        let mut owing = Kept::fresh(quota);
+        owing.charge(4, at(0));
         for (units, made) in owed {
-            kept.take(&Charge { quota, units, at: at(made) }, at(1));
+            owing.take(&Charge { quota, units, at: at(made) }, at(1));
         }
-        for secs in 2..=89 {
+        let left = |kept: &mut Kept, secs: u64| {
             kept.prepare(&quota, at(secs));
-            assert_eq!(peek(&quota, kept.state.as_ref(), Ask::ONE, at(secs)).remaining, 0, "{secs}");
+            peek(&quota, kept.state.as_ref(), Ask::ONE, at(secs)).remaining
+        };
+        // Eight units take eighty seconds to come in, whether or not somebody looks in between.
+        for (secs, known) in [(2, 0), (79, 0), (80, 0), (89, 0), (90, 1), (101, 2), (1_000, 4)] {
+            assert_eq!(left(&mut owing.clone(), secs), known, "{secs}");
         }
-        kept.prepare(&quota, at(90));
-        assert_eq!(peek(&quota, kept.state.as_ref(), Ask::ONE, at(90)).remaining, 1);
+        for secs in 2..90 {
+            assert_eq!(left(&mut owing, secs), 0, "{secs}");
+        }
+        assert_eq!((left(&mut owing, 90), left(&mut owing, 101)), (1, 2));
     }
 }

@@ -167,7 +167,9 @@ impl<T: Table> Store for Plain<T> {
     }
 
     fn refund<'a>(&'a self, refunds: &'a [Refund<'a>], at: Option<Timestamp>) -> Reply<'a, ()> {
-        refunds.iter().for_each(|given| self.give_back(given, at.unwrap_or_default()));
+        for given in refunds {
+            self.give_back(given, at.unwrap_or_default());
+        }
         Reply::ready(Ok(()))
     }
 
