@@ -121,7 +121,8 @@ impl Aimed<'_> {
             }
         }
         if own == 0 {
-            let other = others.first().map(|name| name.split('/').next().unwrap_or_default().to_owned());
+            // Of a team's file the rule's name has a slash as well.
+            let other = others.first().and_then(|name| Some(name.rsplit_once('/')?.0.to_owned()));
             return Err(match other.filter(|_| self.index.is_none()) {
                 Some(other) => Why::Covered(other),
                 None => Why::Uncounted,

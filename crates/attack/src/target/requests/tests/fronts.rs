@@ -105,3 +105,23 @@ fn behind_a_proxy_that_nobody_trusts_all_clients_are_one() {
     assert_eq!(client("198.18.0.1", None), client("203.0.113.5", None), "the address of the outer proxy");
     assert!(!requests.aim().believes_anybody);
 }
+
+/// Guards keys that a proxy writes behind a balancer that only names the client: the request then comes through a proxy.
+#[test]
+fn what_only_a_proxy_writes_comes_through_one() {
+    let text = "
+gateway: { listen: 0.0.0.0:0, upstream: \"http://127.0.0.1:3000\", proxy_protocol: true }
+trusted_proxies: [10.0.0.0/8]
+rules:
+  - name: r
+    match: { path: /** }
+    limits:
+      - { name: user, says: x, key: { header: x-user, from: trusted_proxies }, fixed_window: { limit: 1, window: 1m } }
+";
+    let wire = first(text).wire(&at_victim());
+    assert_eq!(wire.peer.to_string(), "10.0.0.1");
+    assert_eq!(
+        (&wire.headers["x-user"], &wire.headers["x-forwarded-for"]),
+        (&"user-0".parse().unwrap(), &"198.18.0.0".parse().unwrap())
+    );
+}

@@ -1,5 +1,7 @@
 //! Every place that a key or a cost is read from.
 
+use tidegate_policy::{Reading, Surroundings};
+
 use super::*;
 
 /// A policy of one rule whose limits count on the named keys, one each.
@@ -56,31 +58,92 @@ fn each_source_is_filled_and_changed_by_its_coordinate_alone() {
     );
     assert_eq!(wire.ready.get("source_cluster").map(String::as_str), Some("user-0"));
 
-    let named = |names: &[&str]| -> Vec<String> {
-        let mut named: Vec<String> = names.iter().map(|name| format!("r/{name}")).collect();
+    let full = |short: &[&str]| -> Vec<String> {
+        let mut named: Vec<String> = short.iter().map(|name| format!("r/{name}")).collect();
         named.sort();
         named
     };
-    assert_eq!(keys_of(&requests), named(&names));
+    assert_eq!(keys_of(&requests), full(&names));
     let subject = ["edge", "plain", "odd", "id", "sub", "deep", "number", "mail", "phone", "cluster"];
-    assert_eq!(changed(&requests, |who| who.subject = 7), named(&subject));
+    assert_eq!(changed(&requests, |who| who.subject = 7), full(&subject));
     let far = [&subject[..], &["range", "country"]].concat();
     assert_eq!(
         changed(&requests, |who| who.subject = 10_000),
-        named(&far),
+        full(&far),
         "another range is of another country"
     );
-    assert_eq!(changed(&requests, |who| who.session = 1), named(&["api_key", "session", "cook", "either"]));
-    assert_eq!(changed(&requests, |who| who.address = "192.0.2.1".parse().unwrap()), named(&["client"]));
+    assert_eq!(changed(&requests, |who| who.session = 1), full(&["api_key", "session", "cook", "either"]));
+    assert_eq!(changed(&requests, |who| who.address = "192.0.2.1".parse().unwrap()), full(&["client"]));
     let neighbour = |who: &mut Who| who.address = "198.18.0.99".parse().unwrap();
-    assert_eq!(changed(&requests, neighbour), named(&[]), "of the same /24");
-    assert_eq!(changed(&requests, |who| who.forwarded = "192.0.2.1".parse().ok()), named(&[]));
+    assert_eq!(changed(&requests, neighbour), full(&[]), "of the same /24");
+    assert_eq!(changed(&requests, |who| who.forwarded = "192.0.2.1".parse().ok()), full(&[]));
     // The class reads paths loosely, and `deep`, `sub` and `phone` are normalised.
-    assert_eq!(changed(&requests, |who| who.spelling = 1), named(&["plain", "odd", "id", "number", "mail"]));
-    assert_eq!(changed(&requests, |who| who.spelling = 16), named(&["plain", "odd", "number", "mail"]));
+    assert_eq!(changed(&requests, |who| who.spelling = 1), full(&["plain", "odd", "id", "number", "mail"]));
+    assert_eq!(changed(&requests, |who| who.spelling = 16), full(&["plain", "odd", "number", "mail"]));
     assert_eq!(keys(&requests, &at_victim()), keys(&requests, &at_victim()));
     assert_eq!(requests.spellings(), 255);
     assert!(!requests.aim().one_spelling);
+}
+
+/// Guards long attacks against a subject whose name or number is none, and people against a request that is refused.
+#[test]
+fn everybody_has_a_request_of_his_own() {
+    let keys = "
+  mail: { json: /email, normalize: [trim, lowercase] }
+  phone: { json: /phone, normalize: [{ e164: US }] }
+  country: { phone_country: phone }
+";
+    let requests = first(&counting(keys, "send", "{ path: /send }", &["mail", "phone", "country"]));
+    let limiter = requests.limiter(Arc::new(MemoryStore::with_secret(MemoryOptions::default(), [0; 16])));
+    let snapshot = limiter.unwrap().snapshot();
+    let subjects =
+        (0..8).map(|range| range * 10_000).chain([1, 9_999, 80_000, 123_456_789, 1 << 30, u32::MAX]);
+    let mut seen = std::collections::BTreeSet::new();
+    let subjects: Vec<u32> = subjects.collect();
+    for subject in &subjects {
+        for spelling in [0, 1, 7, 255] {
+            let who = Who { spelling, ..Who::new(*subject, "2001:db8::1".parse().unwrap()) };
+            let prepared =
+                requests.prepare(&snapshot, &who).unwrap_or_else(|| panic!("{:?}", requests.wire(&who)));
+            assert_eq!(prepared.asked().count(), 3);
+            seen.insert(prepared.asked().take(2).map(|asked| asked.key.to_vec()).collect::<Vec<_>>());
+        }
+    }
+    assert_eq!(seen.len(), subjects.len(), "each has one pair of keys, however he is spelled");
+    assert!(requests.aim().one_spelling);
+}
+
+/// One file, under every name.
+struct OneFile(&'static str);
+
+impl Surroundings for OneFile {
+    fn file(&self, _: &str) -> Result<Vec<u8>, String> {
+        Ok(self.0.into())
+    }
+
+    fn variable(&self, _: &str) -> Option<String> {
+        None
+    }
+}
+
+/// Guards rules that count on tokens against being passed over: nobody can forge one, so whose it is stands ready.
+#[test]
+fn a_claim_is_given_ready_made_and_in_one_spelling() {
+    let keys = r#"{"keys":[{"kty":"oct","alg":"HS256","k":"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8gISIjJCUmJygpKissLS4v"}]}"#;
+    let text = format!(
+        "tidegate: 1\nkeys:\n  user: {{ jwt: {{ claim: sub, jwks_file: keys.json }} }}\n  caller: {{ first_of: [user, client_ip] }}\n\
+         rules:\n  - name: r\n    match: {{ path: /a }}\n    limits:\n{}\n{}",
+        limit("user", "user"),
+        limit("caller", "caller")
+    );
+    let policy = Reading::of(&OneFile(keys)).embedded().parse("policy.yaml", &text);
+    let requests =
+        Requests::new(Arc::new(policy.unwrap_or_else(|problems| panic!("{problems}"))), 0).unwrap();
+    assert_eq!(requests.wire(&at_victim()).ready.get("user").map(String::as_str), Some("user-0"));
+    assert_eq!(changed(&requests, |who| who.subject = 1), ["r/caller", "r/user"]);
+    assert_eq!(changed(&requests, |who| who.spelling = 1), Vec::<String>::new());
+    assert_eq!(changed(&requests, |who| who.address = "192.0.2.1".parse().unwrap()), Vec::<String>::new());
+    assert_eq!(requests.spellings(), 0);
 }
 
 fn keys_of(requests: &Requests) -> Vec<String> {
