@@ -4,8 +4,8 @@ use tidegate_algorithms::Span;
 use tidegate_review::{DAY, YEAR, spoken_chance, spoken_count, spoken_time};
 
 use super::plot::{
-    Axis, Bar, Drawing, Line, Lines, Passed, Spot, Told, Unit, Upright, Windows, bars, lines, scatter,
-    short_time, windows,
+    Axis, Bar, Drawing, Joined, Line, Lines, Passed, Spot, Told, Unit, Upright, Windows, bars, lines,
+    scatter, short_time, windows,
 };
 use super::{LimitShown, Row, RuleReport, Trade};
 use crate::measure::InSpan;
@@ -76,9 +76,9 @@ fn passed_in_windows(rule: &RuleReport, id: &str) -> Option<Drawing> {
     };
     let span = short_time(seconds(window));
     let caption = format!(
-        "{} at {}, whose windows begin by the clock: any {span} held {} at most{}. Bands are those windows, with how many \
-         passed in each; the bracket is the fullest {span} that belongs to none of them.",
-        name(row),
+        "{} at {}, whose windows begin by the clock: the fullest {span} held {}{}. Bands are those windows, with how many \
+         passed in each; the bracket spans the fullest {span}, which keeps to none of them.",
+        row.adversary,
         limit.name,
         spoken_count(peak.seen.into()),
         by_the_forms(&peak),
@@ -95,7 +95,11 @@ fn by_the_forms(span: &InSpan) -> String {
 /// Draws how much passed in all, below the envelope of what was seen and what the closed forms allow.
 fn cumulative(rule: &RuleReport, id: &str) -> Option<Drawing> {
     let bounded = rule.rows.iter().filter(|row| row.worst.bounds.len() > 1 && row.worst.curve.len() > 1);
-    let row = bounded.max_by_key(|row| (row.worst.admitted, row.worst.envelope))?;
+    // Of those at one key, to which the rate is that of; else of all.
+    let one_key = |row: &&Row| {
+        row.worst.most_per_day.is_some_and(|most| most <= row.worst.rate_per_second * secs(DAY) * 1.01)
+    };
+    let row = bounded.max_by_key(|row| (one_key(row), row.worst.envelope, row.worst.admitted))?;
     let measured = &row.worst;
     let passed = since_first(row);
     let end = went_on(row).max(60.0);
@@ -110,17 +114,22 @@ fn cumulative(rule: &RuleReport, id: &str) -> Option<Drawing> {
         x: Axis::log("time since the first request", first, end, Unit::Seconds),
         y: Axis::log("requests that passed", 1.0, top * 1.3, Unit::Count),
         lines: vec![
-            Line { name: format!("passed: {}", name(row)), points: passed, steps: true, marks: true },
+            Line {
+                name: format!("passed: {}", name(row)),
+                points: passed,
+                joined: Joined::Holding,
+                marks: true,
+            },
             Line {
                 name: "the most by the closed forms".to_owned(),
                 points: bounds,
-                steps: true,
+                joined: Joined::Rising,
                 marks: false,
             },
             Line {
                 name: "envelope σ + ρ·t of what was seen".to_owned(),
                 points: envelope,
-                steps: false,
+                joined: Joined::Straight,
                 marks: false,
             },
         ],
@@ -182,7 +191,8 @@ fn guessed(rule: &RuleReport, id: &str) -> Option<Drawing> {
         rule.rows.iter().filter(|row| row.worst.guesses > 0 && row.guess.is_some()).collect();
     let median = |row: &Row| row.guess.and_then(|guess| guess.p50).unwrap_or(f64::INFINITY);
     rows.sort_by(|a, b| median(a).total_cmp(&median(b)));
-    rows.dedup_by(|a, b| median(a).to_bits() == median(b).to_bits() && a.adversary == b.adversary);
+    // Two lines that lie upon each other are one.
+    rows.dedup_by(|next, kept| (median(next) / median(kept) - 1.0).abs() < 0.01);
     // The lone client is what the others are told by.
     let lone = rows.iter().position(|row| row.adversary == "greedy").filter(|at| *at >= MOST_LINES);
     if let Some(lone) = lone {
@@ -195,7 +205,7 @@ fn guessed(rule: &RuleReport, id: &str) -> Option<Drawing> {
     let row = |row: &&Row| Line {
         name: chances(row),
         points: over_time(row, chance, end),
-        steps: false,
+        joined: Joined::Straight,
         marks: true,
     };
     let drawn: Vec<Line> = rows.iter().map(row).collect();
@@ -273,7 +283,7 @@ pub(super) fn traded(trades: &[Trade], id: &str) -> Option<Drawing> {
     let x =
         Axis::log("time by which half of all guesses hit", (least / 5.0).max(1.0), most * 5.0, Unit::Seconds);
     let y = Axis::log("requests an hour that keep somebody out", low / 3.0, high * 3.0, Unit::Count);
-    let caption = "Further right a guess takes longer; further up it is dearer to keep somebody out on purpose. A tighter limit \
+    let caption = "The fewest requests an hour that leave no gap for a day. Further right a guess takes longer; further up it is dearer to keep somebody out on purpose. A tighter limit \
                    goes right and down: what keeps both is another key, or a way in for whom you know.";
     let told =
         Told { id, title: "What shutting somebody out costs, against how long a guess takes.", caption };
@@ -281,7 +291,7 @@ pub(super) fn traded(trades: &[Trade], id: &str) -> Option<Drawing> {
 }
 
 fn an_hour(requests: f64) -> String {
-    if requests < 9.5 { format!("{requests:.1}") } else { spoken_count(whole(requests)) }
+    if requests < 9.5 { format!("{requests:.2}") } else { spoken_count(whole(requests)) }
 }
 
 /// Returns for how many seconds a row's long play went on.

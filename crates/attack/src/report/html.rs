@@ -66,8 +66,8 @@ impl Html {
     pub fn table(&mut self, caption: &str, columns: &[&str], groups: &[(String, Vec<Vec<Cell>>)]) {
         let caption = escape(caption);
         self.raw(&format!(
-            "<div class=\"wide\" role=\"region\" tabindex=\"0\" aria-label=\"{caption}\"><table>\n\
-             <caption>{caption}</caption>\n<thead><tr>"
+            "<p class=\"caption\">{caption}</p>\n<div class=\"wide\" role=\"region\" tabindex=\"0\" \
+             aria-label=\"{caption}\"><table aria-label=\"{caption}\">\n<thead><tr>"
         ));
         for column in columns {
             let column = escape(column);
@@ -79,7 +79,7 @@ impl Html {
             if !heading.is_empty() {
                 let (heading, width) = (escape(heading), columns.len());
                 self.raw(&format!(
-                    "<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"{width}\">{heading}</th></tr>\n"
+                    "<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"{width}\"><span>{heading}</span></th></tr>\n"
                 ));
             }
             rows.iter().for_each(|row| self.row(row));
@@ -92,7 +92,7 @@ impl Html {
         self.raw("<tr>");
         for cell in cells {
             let markup = match cell {
-                Cell::Text(text) => format!("<td>{}</td>", escape(text)),
+                Cell::Text(text) => format!("<td class=\"prose\">{}</td>", escape(text)),
                 Cell::Figure(text) => format!("<td class=\"figure\">{}</td>", escape(text)),
                 Cell::Gravest(text) => format!("<td class=\"figure\"><strong>{}</strong></td>", escape(text)),
                 Cell::Heading { text, to, below } => {

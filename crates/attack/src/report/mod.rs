@@ -4,10 +4,13 @@ mod drawn;
 mod html;
 mod page;
 pub mod plot;
+#[cfg(test)]
+mod sample;
 
 use serde::Serialize;
 use tidegate::{Anchor, Quota};
-use tidegate_review::written;
+use tidegate_algorithms::Span;
+use tidegate_review::{Allowance, DAY, Guess, GuessTimes, written};
 
 use crate::adversary::Exposed;
 use crate::measure::Measured;
@@ -105,7 +108,7 @@ pub struct Row {
 pub struct Trade {
     /// What is weighed: a limit's name, or its numbers.
     pub what: String,
-    /// How many requests an hour keep somebody out.
+    /// How many requests an hour keep somebody out, over a day.
     pub requests_an_hour: f64,
     /// The time in seconds by which half of all blind guesses have succeeded; `None` for never.
     pub p50: Option<f64>,
@@ -146,6 +149,18 @@ impl LimitShown {
             window_micros: quota.window().as_micros(),
             by_the_clock,
         }
+    }
+}
+
+impl Trade {
+    /// Weighs a quota, at one request a unit: what shuts somebody out for a day by it alone, and how long a guess takes that
+    /// nothing else hinders. `None` for a quota for which the number of requests does not fit.
+    pub fn of(what: &str, quota: &Quota, guess: &Guess) -> Option<Self> {
+        // Half-open, as the bounds beside it are.
+        let requests = quota.requests_to_deny(Span::from_micros(DAY.as_micros().saturating_sub(1)))?;
+        let times = GuessTimes::of(guess, Allowance::of(std::slice::from_ref(quota)));
+        let requests_an_hour = f64::from(u32::try_from(requests).unwrap_or(u32::MAX)) / 24.0;
+        Some(Self { what: what.to_owned(), requests_an_hour, p50: times.p50 })
     }
 }
 

@@ -277,3 +277,6 @@ fn further(row: &Row) -> [Cell; 5] {
         Cell::Text(needs),
     ]
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,7 +14,7 @@ const RIGHT: f64 = 16.0;
 const TOP: f64 = 26.0;
 const BOTTOM: f64 = 52.0;
 /// The least distances of marks, as parts of an axis.
-const GAP_X: f64 = 0.145;
+const GAP_X: f64 = 0.165;
 const GAP_Y: f64 = 0.1;
 
 /// A drawing that is being made.
@@ -158,15 +158,19 @@ impl Frame<'_> {
         self.bottom() - self.y.place(y) * (self.bottom() - TOP)
     }
 
-    /// Draws both axes with their marks and names.
-    pub(super) fn draw(&self, canvas: &mut Canvas) {
+    /// Draws both axes with their marks and names; `upright` adds a fine line at each mark of the horizontal one.
+    pub(super) fn draw(&self, canvas: &mut Canvas, upright: bool) {
         for tick in self.y.ticks(GAP_Y) {
             let y = self.bottom() - tick.at * (self.bottom() - TOP);
             canvas.line("grid", (LEFT, y), (Self::right(), y));
             canvas.text("tick", (LEFT - 8.0, y + 4.5), Anchor::End, &tick.label);
         }
         for tick in self.x.ticks(GAP_X) {
-            self.mark_below(canvas, LEFT + tick.at * (WIDTH - LEFT - RIGHT), &tick.label);
+            let x = LEFT + tick.at * (WIDTH - LEFT - RIGHT);
+            if upright {
+                canvas.line("grid", (x, TOP), (x, self.bottom()));
+            }
+            self.mark_below(canvas, x, &tick.label);
         }
         self.name(canvas);
     }
@@ -182,6 +186,8 @@ impl Frame<'_> {
     /// Draws a mark of the horizontal axis with its label.
     pub(super) fn mark_below(&self, canvas: &mut Canvas, x: f64, label: &str) {
         canvas.line("axis", (x, self.bottom()), (x, self.bottom() + 5.0));
-        canvas.text("tick", (x, self.bottom() + 20.0), Anchor::Middle, label);
+        // A label at the edge must not reach out of the drawing.
+        let (x, anchor) = if x > Self::right() - 8.0 { (WIDTH, Anchor::End) } else { (x, Anchor::Middle) };
+        canvas.text("tick", (x, self.bottom() + 20.0), anchor, label);
     }
 }

@@ -13,10 +13,21 @@ pub struct Line {
     pub name: String,
     /// Its places, from left to right.
     pub points: Vec<(f64, f64)>,
-    /// Whether it keeps a value until the next place, as a count does, rather than going there straight.
-    pub steps: bool,
+    /// How it goes from place to place.
+    pub joined: Joined,
     /// Whether it carries marks besides its dashes.
     pub marks: bool,
+}
+
+/// How a line goes from one place to the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Joined {
+    /// Straight.
+    Straight,
+    /// It keeps its value until there: a count that was seen.
+    Holding,
+    /// It has the next value at once: a bound that is known at its places, and must not lie too low between them.
+    Rising,
 }
 
 /// An upright mark at a place of the horizontal axis.
@@ -54,7 +65,7 @@ pub fn lines(told: Told<'_>, plot: &Lines) -> Drawing {
             canvas.text("note", (Frame::right() - 4.0, frame.bottom() - 8.0), Anchor::End, &beyond.label);
         }
     }
-    frame.draw(&mut canvas);
+    frame.draw(&mut canvas, false);
     for upright in &plot.uprights {
         let x = frame.across(upright.at);
         canvas.line("upright", (x, Frame::top()), (x, frame.bottom()));
@@ -83,8 +94,12 @@ fn path(frame: &Frame<'_>, line: &Line) -> Vec<(f64, f64)> {
         let at = (frame.across(*x), frame.up(*y));
         match path.last().copied() {
             Some(last) if near(last, at) => {}
-            Some(last) if line.steps => path.extend([(at.0, last.1), at]),
-            _ => path.push(at),
+            Some(last) => match line.joined {
+                Joined::Straight => path.push(at),
+                Joined::Holding => path.extend([(at.0, last.1), at]),
+                Joined::Rising => path.extend([(last.0, at.1), at]),
+            },
+            None => path.push(at),
         }
     }
     // The last place is where the line ends, whether or not it can be told from the one before.

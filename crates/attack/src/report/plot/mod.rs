@@ -15,7 +15,7 @@ use super::html::{Html, escape};
 
 pub use axis::{Axis, Scale, Unit, short_time};
 pub use bars::{Bar, bars};
-pub use lines::{Line, Lines, Upright, lines};
+pub use lines::{Joined, Line, Lines, Upright, lines};
 pub use scatter::{Spot, scatter};
 pub use windows::{Passed, Windows, windows};
 
@@ -51,7 +51,9 @@ impl Told<'_> {
 impl Drawing {
     /// Puts it on a page, as a figure with its caption.
     pub fn put(&self, html: &mut Html) {
-        html.raw("<figure>\n");
+        let (title, caption) = (escape(&self.title), escape(&self.caption));
+        html.raw(&format!("<figure>\n<figcaption><strong>{title}</strong> {caption}</figcaption>\n"));
+        html.raw("<div>");
         html.raw(&self.svg);
         if !self.key.is_empty() {
             html.raw("\n<ul class=\"key\">");
@@ -60,7 +62,6 @@ impl Drawing {
             }
             html.raw("</ul>");
         }
-        let (title, caption) = (escape(&self.title), escape(&self.caption));
-        html.raw(&format!("\n<figcaption><strong>{title}</strong> {caption}</figcaption>\n</figure>\n"));
+        html.raw("</div>\n</figure>\n");
     }
 }

@@ -21,7 +21,7 @@ pub struct Spot {
 pub fn scatter(told: Told<'_>, (x, y): (&Axis, &Axis), spots: &[Spot]) -> Drawing {
     let frame = Frame { x, y, height: HEIGHT };
     let mut canvas = Canvas::default();
-    frame.draw(&mut canvas);
+    frame.draw(&mut canvas, true);
     let mut taken: Vec<(f64, f64)> = Vec::new();
     let mut key = Vec::new();
     for (index, spot) in spots.iter().enumerate() {

@@ -1,5 +1,7 @@
 //! What passed against time, with the windows that a limit counts in.
 
+use std::cmp::Ordering;
+
 use super::axis::{Axis, Unit, short_time};
 use super::canvas::{Anchor, Canvas, Frame, WIDTH};
 use super::{Drawing, Told};
@@ -7,6 +9,8 @@ use super::{Drawing, Told};
 const HEIGHT: f64 = 300.0;
 /// What passes within so small a part of the drawing is one stroke.
 const STROKES: f64 = 130.0;
+/// So many strokes are labelled with their counts.
+const MOST_LABELS: usize = 12;
 /// How wide a stroke is.
 const STROKE: f64 = 5.0;
 
@@ -45,16 +49,23 @@ pub fn windows(told: Told<'_>, plot: &Windows) -> Drawing {
     let frame = Frame { x: &x, y: &y, height: HEIGHT };
     let mut canvas = Canvas::default();
     bands(&mut canvas, &frame, plot);
-    for tick in y.ticks(0.12) {
+    for tick in y.ticks(0.12).into_iter().filter(|tick| tick.at <= y.place(float(highest)) + 0.01) {
         let at = frame.bottom() - tick.at * (frame.bottom() - Frame::top());
         canvas.text("tick", (Frame::left() - 8.0, at + 4.5), Anchor::End, &tick.label);
     }
-    let labelled = strokes.len() <= 14;
+    let labelled = strokes.len() <= MOST_LABELS;
     for stroke in &strokes {
-        let (x, y) = (beside_edges(&frame, plot, stroke.at), frame.up(float(stroke.count)));
+        let (at, y) = (frame.across(stroke.at), frame.up(float(stroke.count)));
+        let x = beside_edges(&frame, plot, stroke.at);
         canvas.rect("stem", (x - STROKE / 2.0, y), (STROKE, frame.bottom() - y));
         if labelled {
-            canvas.text("small", (x, y - 4.0), Anchor::Middle, &stroke.count.to_string());
+            // Of two on either side of a window's end each is labelled on its side.
+            let (x, anchor) = match x.total_cmp(&at) {
+                Ordering::Less => (x + 1.0, Anchor::End),
+                Ordering::Equal => (x, Anchor::Middle),
+                Ordering::Greater => (x - 1.0, Anchor::Start),
+            };
+            canvas.text("small", (x, y - 4.0), anchor, &stroke.count.to_string());
         }
     }
     if let Some((from, count)) = plot.fullest {
@@ -80,8 +91,9 @@ fn bands(canvas: &mut Canvas, frame: &Frame<'_>, plot: &Windows) {
         let inside = |passed: &&Passed| passed.at >= from && passed.at < from + plot.window;
         let count: u64 = plot.passed.iter().filter(inside).map(|passed| passed.count).sum();
         let middle = f64::midpoint(left, right);
-        canvas.text("note", (middle, Frame::top() + 15.0), Anchor::Middle, &format!("{count}"));
+        canvas.text("strong-ink", (middle, Frame::top() + 15.0), Anchor::Middle, &format!("{count}"));
     }
+    canvas.text("tick", (Frame::left() - 8.0, Frame::top() + 15.0), Anchor::End, "in each");
     for index in 0..=plot.windows {
         let at = plot.window * f64::from(index);
         canvas.line("upright", (frame.across(at), Frame::top()), (frame.across(at), frame.bottom()));
