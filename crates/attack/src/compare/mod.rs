@@ -7,11 +7,11 @@ use std::sync::Arc;
 use serde::Serialize;
 use tidegate::{BuildError, Quota};
 use tidegate_algorithms::Span;
-use tidegate_review::{Allowance, DAY, Guess, GuessTimes};
+use tidegate_review::{Allowance, DAY, Guess, GuessTimes, written};
 
-use crate::adversary::{Adversary, Aim, adversaries};
+use crate::adversary::{Aim, adversaries};
 use crate::bench::{Attack, Options, run};
-use crate::report::{LimitShown, Row};
+use crate::report::{LimitShown, Row, Trade};
 use crate::stage::Stage;
 use crate::target::{Bare, Target};
 
@@ -57,6 +57,8 @@ pub struct Column {
     pub chance_year: f64,
     /// The fewest requests that keep somebody refused for an hour.
     pub to_deny_an_hour: Option<u64>,
+    /// What shutting somebody out costs over a day beside how long a guess takes, for a drawing.
+    pub trade: Option<Trade>,
     /// The share of a person's tries that were refused while one kept his key full.
     pub denied: Option<f64>,
     /// The bytes of numbers that a key's state takes at most.
@@ -123,6 +125,7 @@ fn column(quota: &Quota, span: Span, guess: &Guess) -> Column {
         chance_year: times.chance_year,
         // Half-open, as `bound` has it.
         to_deny_an_hour: quota.requests_to_deny(Span::from_micros(HOUR.as_micros().saturating_sub(1))),
+        trade: Trade::of(&written(quota), quota, guess),
         denied: None,
         bytes: quota.state_bytes(),
         operations: [[0.0; 2]; 2],

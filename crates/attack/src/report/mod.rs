@@ -1,5 +1,6 @@
 //! What the bench tells: data that a table, JSON and a page are written from.
 
+mod comparison;
 mod drawn;
 mod html;
 mod page;
@@ -15,6 +16,7 @@ use tidegate_review::{Allowance, DAY, Guess, GuessTimes, written};
 use crate::adversary::Exposed;
 use crate::measure::Measured;
 
+pub use comparison::comparison_page;
 pub use page::page;
 
 /// What attacks on a policy came to.
