@@ -87,8 +87,7 @@ impl Filling {
         for (one, limit) in limits() {
             let room = Room { path, route: one.route, trusted };
             for places in limit.key.origins() {
-                let fitting = places.iter().find_map(|place| Some((place, filling.place(place, room)?)));
-                if let Some((place, at)) = fitting {
+                if let Some((place, at)) = filling.first(&places, room) {
                     filling.add(at, says(place));
                 }
             }
@@ -99,8 +98,16 @@ impl Filling {
         filling
     }
 
-    /// Returns where a place is, if it can be filled: `Some(None)` for one that needs nothing.
-    fn place(&self, place: &KeySource<'_>, room: Room<'_>) -> Option<Option<Place>> {
+    /// Returns the first of alternatives that a request can have, unless that needs nothing.
+    fn first<'k>(&self, places: &'k [KeySource<'k>], room: Room<'_>) -> Option<(&'k KeySource<'k>, Place)> {
+        let spots = places.iter().map(|place| (place, self.spot(place, room)));
+        match spots.into_iter().find(|(_, spot)| *spot != Spot::Nowhere)? {
+            (place, Spot::At(at)) => Some((place, at)),
+            (_, Spot::Given | Spot::Nowhere) => None,
+        }
+    }
+
+    fn spot(&self, place: &KeySource<'_>, room: Room<'_>) -> Spot {
         let header = |name: &str| HeaderName::try_from(name).ok().map(Place::Header);
         let found = match &place.reads {
             Reads::TrustedHeader(_) if !room.trusted => None,
@@ -121,15 +128,16 @@ impl Filling {
             | Reads::Method
             | Reads::Route
             | Reads::PhoneCountry
-            | Reads::PhonePrefix => return Some(None),
+            | Reads::PhonePrefix => return Spot::Given,
         };
-        found.map(Some)
+        found.map_or(Spot::Nowhere, Spot::At)
     }
 
-    fn add(&mut self, place: Option<Place>, says: Says) {
-        let Some(place) = place.filter(|place| self.slots.iter().all(|slot| slot.place != *place)) else {
+    /// Fills a place, unless something is in it.
+    fn add(&mut self, place: Place, says: Says) {
+        if self.slots.iter().any(|slot| slot.place == place) {
             return;
-        };
+        }
         let has_room = match &place {
             Place::Json(steps) => self.tree.put(steps, self.slots.len()),
             _ => true,
@@ -142,17 +150,15 @@ impl Filling {
     /// Fills what makes a request cost the least, where nothing else stands there.
     fn cost(&mut self, cost: &Cost, room: Room<'_>) {
         match cost {
-            Cost::Units(_) => {}
             Cost::Items(items) if self.body == Some(Body::Json) => {
                 self.tree.put_list(&json::steps(items.pointer()));
             }
-            Cost::Items(_) => {}
             // A cost of nothing would be no request of anybody's.
             Cost::Header(header) if header.default_units() > 1 && room.trusted => {
-                let name = HeaderName::try_from(header.field()).ok();
-                self.add(name.map(Place::Header), Says::Fixed("1".to_owned()));
+                if let Ok(name) = HeaderName::try_from(header.field()) {
+                    self.add(Place::Header(name), Says::Fixed("1".to_owned()));
+                }
             }
-            Cost::Header(_) => {}
             Cost::Table(table) => {
                 let written = table.values().filter(|(value, _)| !value.starts_with("sha256:"));
                 let least = written.min_by_key(|(_, units)| *units);
@@ -162,13 +168,24 @@ impl Filling {
                 if table.places().iter().any(is_of_number) {
                     return;
                 }
-                let places = table.origins();
-                if let Some(place) = places.iter().find_map(|place| self.place(place, room)) {
+                if let Some((_, place)) = self.first(&table.origins(), room) {
                     self.add(place, Says::Fixed(value.to_owned()));
                 }
             }
+            Cost::Units(_) | Cost::Items(_) | Cost::Header(_) => {}
         }
     }
+}
+
+/// Where a key's place is in a request.
+#[derive(Debug, PartialEq, Eq)]
+enum Spot {
+    /// It has none: it would be in another kind of body, or is nobody's to write.
+    Nowhere,
+    /// It is there by itself.
+    Given,
+    /// There.
+    At(Place),
 }
 
 /// What a rule leaves room for.

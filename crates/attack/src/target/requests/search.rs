@@ -37,7 +37,7 @@ impl Aimed<'_> {
             for front in &fronts {
                 match self.attempt(start.clone(), front.clone()) {
                     Ok(found) if best.as_ref().is_none_or(|(score, _)| found.0 < *score) => {
-                        best = Some(found)
+                        best = Some(found);
                     }
                     Ok(_) => {}
                     Err(reason) => why = why.max(reason),
@@ -81,22 +81,21 @@ impl Aimed<'_> {
             self.check_applies(matched).map_err(|why| self.excepted(seen).unwrap_or(why))?;
             let fallback = self.policy.fallback_for(seen);
             let fallback = fallback.as_ref().map(applying);
-            let own = match self.index {
+            let all = if self.index.is_none() {
                 // What other limits need is left out, so that they skip what the fallback is to look at.
-                None => vec![fallback.ok_or(Why::Excepted(1))?],
-                Some(_) => {
-                    let own = matched.iter().filter(|matched| matched.index == self.index);
-                    let others = matched.iter().filter(|matched| matched.index != self.index);
-                    let mut all: Vec<Applying<'_>> = own.chain(others).map(applying).collect();
-                    let enforced = |limit: &Limit| limit.mode == Mode::Enforce;
-                    if !all.iter().flat_map(|one| &one.rule.limits).any(enforced) {
-                        all.extend(fallback);
-                    }
-                    all
+                vec![fallback.ok_or(Why::Excepted(1))?]
+            } else {
+                let own = matched.iter().filter(|matched| matched.index == self.index);
+                let others = matched.iter().filter(|matched| matched.index != self.index);
+                let mut all: Vec<Applying<'_>> = own.chain(others).map(applying).collect();
+                let enforced = |limit: &Limit| limit.mode == Mode::Enforce;
+                if !all.iter().flat_map(|one| &one.rule.limits).any(enforced) {
+                    all.extend(fallback);
                 }
+                all
             };
             let trusted = seen.client().is_some_and(|client| client.peer_trusted);
-            Ok(Filling::of(&own, &shape.start.path, trusted))
+            Ok(Filling::of(&all, &shape.start.path, trusted))
         })?
     }
 

@@ -15,7 +15,9 @@ fn folder() -> PathBuf {
 /// Returns the names of the examples that are policies: tests and scenarios stand beside them.
 fn policies() -> Vec<String> {
     let names = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().file_name());
-    let names = names.map(|name| name.to_string_lossy().into_owned()).filter(|name| name.ends_with(".yaml"));
+    let names = names
+        .map(|name| name.to_string_lossy().into_owned())
+        .filter(|name| Path::new(name).extension().is_some_and(|end| end == "yaml"));
     let is_policy = |name: &String| {
         let text = std::fs::read_to_string(folder().join(name)).unwrap();
         text.lines().any(|line| line.starts_with("tidegate:"))

@@ -59,9 +59,9 @@ fn each_source_is_filled_and_changed_by_its_coordinate_alone() {
     assert_eq!(wire.ready.get("source_cluster").map(String::as_str), Some("user-0"));
 
     let full = |short: &[&str]| -> Vec<String> {
-        let mut named: Vec<String> = short.iter().map(|name| format!("r/{name}")).collect();
-        named.sort();
-        named
+        let mut full: Vec<String> = short.iter().map(|name| format!("r/{name}")).collect();
+        full.sort();
+        full
     };
     assert_eq!(keys_of(&requests), full(&names));
     let subject = ["edge", "plain", "odd", "id", "sub", "deep", "number", "mail", "phone", "cluster"];
