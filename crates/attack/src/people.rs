@@ -23,7 +23,8 @@ pub struct People {
     pub count: u32,
     /// The subject of the first; the others' follow. Zero makes him the one whom attacks on one account are about.
     pub first: u32,
-    /// The mean time between two visits of one of them; visits come by a Poisson process.
+    /// The mean time between two visits of one of them; visits come by a Poisson process. A refusal that says to wait for
+    /// longer ends the visit.
     pub every: Span,
     /// The chance that a try is wrong, from 0 to 1.
     pub typo: f64,
@@ -100,6 +101,10 @@ impl Person {
             return None;
         }
         let told = answer.retry_after.filter(|_| answer.refused > 0);
+        // Nobody waits for longer than until he would come again anyway.
+        if told.is_some_and(|wait| wait > self.people.every) {
+            return None;
+        }
         let pause = told.unwrap_or_else(|| exponential(self.people.think, chance));
         Some(answer.at.saturating_add(pause))
     }

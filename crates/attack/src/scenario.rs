@@ -29,7 +29,7 @@ use crate::stage::Stage;
 use crate::target::{Requests, Target};
 use crate::world::{Setting, StoreKind, World};
 
-pub use met::{Met, PeopleMet};
+pub use met::{Met, PeopleMet, Seen};
 
 use cast::Cast;
 

@@ -113,3 +113,20 @@ fn a_refused_try_is_made_again_when_the_refusal_says_until_tries_are_used() {
     assert_eq!(third.who, first.who);
     assert_ne!(next.who.session, first.who.session, "he gave up, and comes another time");
 }
+
+/// Guards against people who wait for the rest of the day because a refusal says so, and are then hardly ever seen refused:
+/// they come again when they would have anyway.
+#[test]
+fn a_refusal_that_says_to_wait_too_long_ends_the_visit() {
+    let one = People { count: 1, tries: 3, ..people() };
+    let next = |refused, retry_after| {
+        let mut seat = one.seats().remove(0);
+        let mut chance = Chance::seed_from_u64(1);
+        let at = seat.actor.next(None, &mut chance).unwrap().at;
+        let answer = Answer { at, admitted: 1 - refused, refused, retry_after, degraded: false };
+        seat.actor.next(Some(&answer), &mut chance).unwrap()
+    };
+    let too_long = Span::from_micros(one.every.as_micros() + 1);
+    assert_eq!(next(1, Some(too_long)), next(0, None));
+    assert_ne!(next(1, Some(one.every)), next(0, None));
+}

@@ -97,9 +97,13 @@ impl Cast {
             // The scenario says who else is there; those whom an adversary brings along would be counted among them.
             seats.retain(|seat| seat.role == Role::Adversary);
         }
-        if seats.is_empty() {
-            let message = format!("{} has nothing to do at the rule {}", adversary.name(), aim.rule);
-            let remedy = "leave it out, or name another rule";
+        if seats.is_empty() || !adversary.fits(&aim) {
+            let message = format!(
+                "{} has nothing to gain at the rule {} as it is run here",
+                adversary.name(),
+                aim.rule
+            );
+            let remedy = "leave it out, or name another rule, another limit, or another topology";
             return Err(script.scenario.problem(attacker.name.place, message, remedy));
         }
         self.incidents.extend(adversary.incidents(&aim, &play));

@@ -103,7 +103,10 @@ fn who_is_attacked_is_told_from_the_others() {
     let share = 100 * attacked.victim.denied / attacked.victim.tries;
     assert!(share > 90, "{attacked:?}");
     assert_eq!(rule.rows.len(), 1, "a mix of one is that one");
-    assert_eq!(rule.rows[0].worst.people, attacked.everybody);
+    assert!(attacked.victim.percent_in_vain() > Some(80.0), "{attacked:?}");
+    assert_eq!(attacked.everybody.in_vain, attacked.victim.in_vain);
+    let row = rule.rows[0].worst.people;
+    assert_eq!((row.tries, row.denied), (attacked.everybody.tries, attacked.everybody.denied));
 }
 
 /// Guards outages: what passes without the store is as many as were asked, on a limit that lets them.
