@@ -90,3 +90,88 @@ pub(super) fn is_by_address(guard: &Guard) -> bool {
 pub(super) fn is_sign_in(class: Class) -> bool {
     matches!(class, Class::Verify | Class::Recovery | Class::Login)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::siege::{ACCOUNT, ADDRESS, DAY, EVERYONE, HOUR, Siege, bucket, digits, log};
+    use super::*;
+    use tidegate_algorithms::Span;
+
+    const MINUTE: Span = Span::from_secs(60);
+    const TEN_MINUTES: Span = Span::from_secs(600);
+
+    fn met(siege: &Siege) -> (u64, u64) {
+        let measured = siege.met(&Addresses);
+        (measured.admitted, measured.refused())
+    }
+
+    /// Guards against addresses that wait for each other, and against a limit that they share and do not: together they make
+    /// min(n · a_ip(H), a_acct(H), a_global(H)), and not one request in vain.
+    #[test]
+    fn together_they_make_the_fewest_of_what_addresses_account_and_everyone_may() {
+        let mut by_address = Siege::of([(log(5, MINUTE), ADDRESS)]).lasting(TEN_MINUTES);
+        assert_eq!(met(&by_address), (100 * 50, 0));
+        by_address.play.means.addresses = 3;
+        assert_eq!(met(&by_address), (3 * 50, 0));
+        let account = bucket(4, 1, Span::from_secs(10));
+        let on_account = Siege::of([(log(5, MINUTE), ADDRESS), (account, ACCOUNT)]).lasting(TEN_MINUTES);
+        assert_eq!(met(&on_account), (4 + 59, 0));
+        let global =
+            Siege::of([(log(5, MINUTE), ADDRESS), (log(300, MINUTE), EVERYONE)]).lasting(TEN_MINUTES);
+        assert_eq!(met(&global), (10 * 300, 0));
+    }
+
+    /// Guards against instances that are passed by: each counts by itself, so four let four times as much through.
+    #[test]
+    fn instances_that_share_nothing_multiply_what_they_make() {
+        let mut siege = Siege::of([(log(5, MINUTE), ADDRESS)]).lasting(TEN_MINUTES);
+        (siege.aim.setting.instances, siege.aim.setting.shared) = (4, false);
+        siege.play.means.addresses = 3;
+        assert_eq!(met(&siege), (4 * 3 * 50, 0));
+    }
+
+    /// Guards against another number of addresses than the one that was published of a service: 360 an hour and 30 at once,
+    /// on a code of an hour, are 390 tries each, so that 2,565 addresses try all, and 100 have a chance of 3.9 %.
+    #[test]
+    fn thirty_at_once_and_360_an_hour_take_2565_addresses() {
+        let mut code = digits(1);
+        code.life = Some(HOUR);
+        let length = Span::from_micros(HOUR.as_micros() + 1);
+        let mut siege = Siege::of([(bucket(30, 360, HOUR), ADDRESS)]).lasting(length).guessing(code);
+        siege.play.means.addresses = 10;
+        assert_eq!(sources_to_exhaust(&siege.aim), Some((2_565, "while it lives")));
+        let (admitted, refused) = met(&siege);
+        // The last of the ten begins some milliseconds later than the first.
+        assert_eq!((admitted, refused), (10 * 390 - 9, 0));
+        let hundred = Guess::new(10, 6, 1).unwrap().chance_without_repeats(u128::from(admitted) * 10);
+        assert!((hundred - 0.039).abs() < 1e-3);
+        let instagram = Siege::of([(log(200, TEN_MINUTES), ADDRESS)]).guessing(digits(1));
+        // A closed ten minutes holds both its ends, and a log is free again at the second.
+        assert_eq!(sources_to_exhaust(&instagram.aim).map(|(sources, _)| sources), Some(1_000_000 / 400));
+    }
+
+    /// Guards against a finding where the account is counted, and against one without figures where it is not.
+    #[test]
+    fn limits_by_address_only_are_exposed_and_those_beside_one_on_the_account_are_not() {
+        let guarded =
+            Siege::of([(log(30, HOUR), ADDRESS), (log(9, DAY), ACCOUNT)]).guessing(digits(1)).lasting(HOUR);
+        assert_eq!(guarded.exposed(&Addresses), None);
+        let bare = Siege::of([(log(30, HOUR), ADDRESS)]).guessing(digits(1)).lasting(HOUR);
+        let exposed = bare.exposed(&Addresses).unwrap();
+        assert_eq!(exposed.finding, Some("verify-by-address-only"));
+        assert_eq!(
+            exposed.says,
+            "100 addresses made 3,000 guesses at one account in 1h, where one made 30: nothing counts by account; 33,334 \
+             addresses try every code while it lives"
+        );
+    }
+
+    /// Guards against a day's play of a quick limit that would take all night: so many addresses are used as can be paid for.
+    #[test]
+    fn no_more_addresses_are_used_than_a_play_has_requests_for() {
+        let siege = Siege::of([(log(5_000, HOUR), ADDRESS)]);
+        assert_eq!(used(&siege.aim, &siege.play), 12, "each makes 125,000 in a closed day");
+        let siege = siege.lasting(HOUR);
+        assert_eq!(used(&siege.aim, &siege.play), 100);
+    }
+}

@@ -71,3 +71,44 @@ impl Adversary for Aliases {
 fn is_by_name(guard: &Guard) -> bool {
     guard.keyed.subject
 }
+
+#[cfg(test)]
+mod tests {
+    use tidegate::Limit;
+
+    use super::super::siege::{ACCOUNT, ADDRESS, DAY, Siege, log};
+    use super::*;
+    use crate::target::KeyedLimits;
+
+    fn limits() -> KeyedLimits {
+        KeyedLimits::new([(Limit::new("per-day", log(9, DAY)), ACCOUNT)])
+    }
+
+    /// Guards against spellings that are left out or counted twice, and against some where the service has one.
+    #[test]
+    fn each_spelling_has_the_whole_limit_unless_they_are_one_key() {
+        let apart = Siege::limits(limits().telling_spellings_apart());
+        let measured = apart.met(&Aliases);
+        assert_eq!((measured.admitted, measured.refused()), (256 * 9, 0));
+        assert!(Aliases.fits(&apart.aim));
+        assert!(!Aliases.fits(&Siege::limits(limits()).aim));
+    }
+
+    /// Guards against an address that hides the hole, when addresses are cheap.
+    #[test]
+    fn a_limit_by_address_beside_it_is_gone_around_with_addresses() {
+        let both = KeyedLimits::new([
+            (Limit::new("per-day", log(9, DAY)), ACCOUNT),
+            (Limit::new("per-client", log(5, DAY)), ADDRESS),
+        ]);
+        let siege = Siege::limits(both.telling_spellings_apart());
+        assert_eq!(siege.met(&Aliases).admitted, 100 * 5);
+        let exposed = siege.exposed(&Aliases).unwrap();
+        assert_eq!(exposed.finding, Some("key-not-normalized"));
+        assert_eq!(
+            exposed.says,
+            "256 spellings of one account's name made 500 guesses at it in 1d, where the limits let 18 through for one: each is a \
+             key of its own"
+        );
+    }
+}

@@ -52,3 +52,27 @@ impl Adversary for Batch {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::siege::{ACCOUNT, Siege, digits, log};
+    use super::*;
+    use tidegate_algorithms::Span;
+
+    /// Guards against guesses that are counted as requests: k in each make k times as many.
+    #[test]
+    fn guesses_are_requests_times_those_that_each_carries() {
+        let siege = Siege::of([(log(5, Span::from_secs(30)), ACCOUNT)]).guessing(digits(1));
+        let siege = siege.lasting(Span::from_secs(3_600));
+        let measured = siege.met(&Batch);
+        assert_eq!((measured.admitted, measured.guesses), (600, 6_000));
+        let exposed = siege.exposed(&Batch).unwrap();
+        assert_eq!(exposed.says, "6,000 guesses were made in 600 requests: what limits count is the request");
+    }
+
+    /// Guards against a default run that accuses a service of what it may not do.
+    #[test]
+    fn nobody_is_taken_to_accept_batches() {
+        assert!(!Batch.fits(&Siege::of([(log(5, Span::from_secs(30)), ACCOUNT)]).aim));
+    }
+}

@@ -9,7 +9,7 @@ use tidegate_review::{DAY, Guess, YEAR, spoken_chance, spoken_count};
 
 use super::addresses::is_sign_in;
 use super::books::{Books, reading};
-use super::rotation::{Rotation, at_full_rate, holds_account};
+use super::rotation::{Rotation, at_full_rate, holds_account, went_on};
 use super::{Adversary, Aim, Beside, Exposed, Guard, Need, Play, at_victim};
 use crate::act::{Act, Actor, Answer, Chance, Outcome, Seat};
 
@@ -70,7 +70,7 @@ impl Adversary for Challenges {
             says: format!(
                 "{} guesses were made at one account in {}, {attempts} at each code: {} in a year, which succeed with {}",
                 spoken_count(guesses.into()),
-                beside.attack.went_on(beside.play.length),
+                went_on(beside),
                 spoken_count(a_year),
                 spoken_chance(chance),
             ),
@@ -133,5 +133,78 @@ impl Actor for Cycle {
         }
         let (at, who) = self.rotation.choose()?;
         Some(Act::one(at, who).times(self.rotation.copies.min(self.left)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tidegate_policy::Code;
+
+    use super::super::siege::{ACCOUNT, DAY, HOUR, Siege, digits, log};
+    use super::super::{Keyed, OnStoreFailure};
+    use super::*;
+    use tidegate_algorithms::{Quota, Span};
+
+    fn code(attempts: u32, carry_over: bool) -> Code {
+        Code { attempts: Some(attempts), carry_over, ..digits(1) }
+    }
+
+    fn sender(quota: Quota) -> Guard {
+        Guard {
+            name: "send/per-account".to_owned(),
+            quota,
+            cost: 1,
+            keyed: ACCOUNT,
+            failures: None,
+            on_store_failure: OnStoreFailure::Deny,
+        }
+    }
+
+    fn siege(attempts: u32, codes: Quota) -> Siege {
+        let generous = log(1_000, Span::from_secs(60));
+        let mut siege = Siege::of([(generous, ACCOUNT)]).guessing(code(attempts, false));
+        siege.aim.senders = vec![sender(codes)];
+        siege
+    }
+
+    /// Guards against tries that outlive their code, and against codes that are had faster than they are sent: A · C a
+    /// period. Five checks a code of ten minutes, one at a time, are 720 a day; three tries of ten codes an hour are 33,333
+    /// hours for as many tries as there are codes.
+    #[test]
+    fn guesses_are_the_tries_of_a_code_times_the_codes() {
+        let one_at_a_time = siege(5, log(1, Span::from_secs(600)));
+        assert_eq!(one_at_a_time.met(&Challenges).admitted, 720);
+        let measured = siege(3, log(10, HOUR)).met(&Challenges);
+        assert_eq!(measured.admitted, 3 * 10 * 24);
+        assert_eq!(1_000_000 / (measured.admitted / 24), 33_333);
+    }
+
+    /// Guards against a gain where the service goes on counting.
+    #[test]
+    fn tries_that_are_carried_over_are_the_only_ones() {
+        let carried = siege(5, log(10, HOUR)).guessing(code(5, true));
+        assert_eq!(carried.met(&Challenges).admitted, 5);
+        assert_eq!(carried.exposed(&Challenges), None);
+    }
+
+    /// Guards against a finding where the account is counted over a day as well, or nothing in the figures is bad.
+    #[test]
+    fn tries_that_die_with_the_code_are_exposed_by_their_chance_in_a_year() {
+        let exposed = siege(3, log(10, HOUR)).exposed(&Challenges).unwrap();
+        assert_eq!(exposed.finding, Some("attempts-die-with-the-code"));
+        assert_eq!(
+            exposed.says,
+            "720 guesses were made at one account in 1d, 3 at each code: 262,800 in a year, which succeed with 23 %"
+        );
+        assert_eq!(siege(3, log(1, DAY)).exposed(&Challenges), None, "1,095 a year are 0.11 %");
+        let mut capped = siege(3, log(10, HOUR));
+        capped.aim.guards.push(Guard { keyed: Keyed { ..ACCOUNT }, ..sender(log(9, DAY)) });
+        assert!(!capped.aim.guards.is_empty());
+        let beside = capped.aim.clone();
+        let (alone, attack) = (crate::measure::Measured::default(), capped.met(&Challenges));
+        assert_eq!(
+            Challenges.exposes(&beside, &Beside { alone: &alone, attack: &attack, play: &capped.play }),
+            None
+        );
     }
 }

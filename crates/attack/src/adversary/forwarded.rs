@@ -10,7 +10,7 @@ use tidegate_review::spoken_count;
 use super::addresses::is_by_address;
 use super::books::{Books, reading};
 use super::ipv6::around_accounts;
-use super::rotation::{Order, Rotation, Vary, at_full_rate, most_on_one_key};
+use super::rotation::{Order, Rotation, Vary, at_full_rate, most_on_one_key, went_on};
 use super::{Adversary, Aim, Beside, Exposed, Need, Play, VICTIM, at_victim, home};
 use crate::act::{Seat, Who};
 use crate::people::People;
@@ -62,7 +62,7 @@ impl Adversary for Spoof {
                 "one client that claimed another address each time made {} requests in {}, where the limits let one address make \
                  {} in {}: whatever address a request names is believed",
                 spoken_count(admitted.into()),
-                beside.attack.went_on(beside.play.length),
+                went_on(beside),
                 spoken_count(one),
                 beside.play.length,
             ),
@@ -122,7 +122,7 @@ impl Adversary for Poison {
                  request names is believed",
                 spoken_count(people.denied.into()),
                 spoken_count(people.tries.into()),
-                beside.attack.went_on(beside.play.length),
+                went_on(beside),
             ),
         })
     }
@@ -150,5 +150,66 @@ fn visitor(aim: &Aim, play: &Play) -> People {
         share: 1,
         start: play.start,
         end: play.end(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tidegate::Limit;
+
+    use super::super::siege::{ACCOUNT, ADDRESS, DAY, HOUR, Siege, bucket, log};
+    use super::*;
+    use crate::target::KeyedLimits;
+
+    fn limits() -> KeyedLimits {
+        KeyedLimits::new([
+            (Limit::new("per-day", log(9, DAY)), ACCOUNT),
+            (Limit::new("per-client", log(30, HOUR)), ADDRESS),
+        ])
+    }
+
+    fn siege(target: KeyedLimits) -> Siege {
+        let mut siege = Siege::limits(target);
+        siege.play.means.rate = 100;
+        siege
+    }
+
+    /// Guards against claims that repeat, or that are heeded where nobody is believed.
+    #[test]
+    fn a_fresh_claim_each_time_leads_around_limits_by_address_only_where_anybody_is_believed() {
+        let open = siege(limits().believing_anybody()).met(&Spoof);
+        assert_eq!((open.admitted, open.refused()), (6_000, 0), "a minute at full rate");
+        let closed = siege(limits()).lasting(HOUR).met(&Spoof);
+        assert_eq!(closed.admitted, 30, "what his own address may do");
+        assert!(closed.refused() > 3_000, "he did not try");
+    }
+
+    /// Guards against a victim who is held by what he does himself, or by nothing: his home is used up by claims alone.
+    #[test]
+    fn whoever_claims_a_victims_address_shuts_him_out_only_where_anybody_is_believed() {
+        let quick =
+            || KeyedLimits::new([(Limit::new("per-client", bucket(4, 1, Span::from_secs(10))), ADDRESS)]);
+        let open = siege(quick().believing_anybody()).met(&Poison);
+        assert!(open.people.tries > 100, "{:?}", open.people);
+        assert_eq!(open.people.denied, open.people.tries);
+        let closed = siege(quick()).lasting(HOUR).met(&Poison);
+        assert_eq!(closed.people.denied, 0, "{:?}", closed.people);
+    }
+
+    /// Guards against findings that rest on nothing seen.
+    #[test]
+    fn both_ways_are_exposed_where_anybody_is_believed_and_neither_where_not() {
+        let open = siege(limits().believing_anybody());
+        let spoofed = open.exposed(&Spoof).unwrap();
+        assert_eq!(spoofed.finding, Some("trusts-everybody"));
+        assert!(spoofed.says.starts_with(
+            "one client that claimed another address each time made 6,000 requests in 1m, where"
+        ));
+        let poisoned = open.exposed(&Poison).unwrap();
+        assert_eq!(poisoned.finding, Some("trusts-everybody"));
+        assert!(poisoned.says.starts_with("a person at home was refused"), "{}", poisoned.says);
+        for adversary in [&Spoof as &dyn Adversary, &Poison] {
+            assert_eq!(siege(limits()).lasting(HOUR).exposed(adversary), None);
+        }
     }
 }

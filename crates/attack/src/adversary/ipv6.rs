@@ -7,7 +7,9 @@
 use tidegate_review::spoken_count;
 
 use super::addresses::is_by_address;
-use super::rotation::{Order, Rotation, Vary, at_full_rate, holds_account, holds_address, most_on_one_key};
+use super::rotation::{
+    Order, Rotation, Vary, at_full_rate, holds_account, holds_address, most_on_one_key, went_on,
+};
 use super::{Adversary, Aim, Beside, Exposed, Means, Need, Play, VICTIM, ipv6_address};
 use crate::act::{Seat, Who};
 
@@ -74,7 +76,7 @@ impl Adversary for Ipv6 {
                 "one IPv6 customer made {} requests in {}, each from another address of his, where {} lets one address make {} \
                  in {}: it counts by /{prefix}",
                 spoken_count(admitted.into()),
-                beside.attack.went_on(beside.play.length),
+                went_on(beside),
                 narrow.name,
                 spoken_count(one),
                 beside.play.length,
@@ -91,5 +93,56 @@ pub(super) fn around_accounts(rotation: Rotation, aim: &Aim, play: &Play) -> Rot
         rotation.over(all, play.means.subjects, Order::InTurn)
     } else {
         rotation
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Keyed;
+    use super::super::siege::{ACCOUNT, ADDRESS, DAY, EVERYONE, HOUR, Siege, log};
+    use super::*;
+    use tidegate_algorithms::Span;
+
+    const BY_HOST: Keyed = Keyed { address: Some((32, 128)), ..EVERYONE };
+
+    /// Guards against a rotation that comes round to hosts it has used: by /128 nothing is ever refused.
+    #[test]
+    fn counted_by_host_nothing_holds_whoever_has_one_network() {
+        let mut siege = Siege::of([(log(1, DAY), BY_HOST)]);
+        siege.play.means.ipv6_prefix = 64;
+        siege.play.means.rate = 200;
+        let measured = siege.met(&Ipv6);
+        assert_eq!((measured.admitted, measured.refused()), (12_000, 0), "a minute at full rate");
+        assert_eq!(measured.went_on(DAY), Span::from_micros(60_000_000 - 5_000));
+    }
+
+    /// Guards against networks that are passed by or counted twice: a /56 has 256 of 64 bits, a /48 has 65,536.
+    #[test]
+    fn counted_by_64_bits_whoever_holds_a_shorter_prefix_has_a_key_for_each_such_network() {
+        let mut siege = Siege::of([(log(3, HOUR), ADDRESS)]).lasting(HOUR);
+        siege.play.means.ipv6_prefix = 56;
+        assert_eq!(siege.met(&Ipv6).admitted, 256 * 3);
+        siege.play.means.ipv6_prefix = 64;
+        assert_eq!(siege.met(&Ipv6).admitted, 3);
+        siege.play.means.ipv6_prefix = 48;
+        siege.play.means.rate = 100;
+        assert_eq!(siege.met(&Ipv6).admitted, 6_000, "at most 65,536 · 3, which takes longer than is shown");
+    }
+
+    /// Guards against a hole that hides behind a limit on the account: it still lets one machine try everybody.
+    #[test]
+    fn a_key_of_128_bits_is_exposed_also_beside_a_limit_on_the_account() {
+        let mut siege = Siege::of([(log(9, DAY), ACCOUNT), (log(30, HOUR), BY_HOST)]).lasting(HOUR);
+        siege.play.means.rate = 100;
+        let exposed = siege.exposed(&Ipv6).unwrap();
+        assert_eq!(exposed.finding, Some("ipv6-too-narrow"));
+        assert_eq!(
+            exposed.says,
+            "one IPv6 customer made 6,000 requests in 1m, each from another address of his, where limit-1 lets one address \
+             make 60 in 1h: it counts by /128"
+        );
+        let mut by_network = Siege::of([(log(9, DAY), ACCOUNT), (log(30, HOUR), ADDRESS)]).lasting(HOUR);
+        by_network.play.means.rate = 100;
+        assert_eq!(by_network.exposed(&Ipv6), None);
     }
 }

@@ -5,7 +5,7 @@
 //! minutes against a counter of ten. Only a limit over a day or a year, or a budget, sees the sum.
 
 use tidegate_algorithms::{Span, Timestamp};
-use tidegate_review::{DAY, Guess, spoken_chance, spoken_count};
+use tidegate_review::{DAY, Guess, spoken_chance, spoken_count, spoken_time};
 
 use super::addresses::is_sign_in;
 use super::challenges::{BORNE, in_a_year};
@@ -58,7 +58,7 @@ impl Adversary for LowAndSlow {
             finding: Some("no-long-horizon-cap"),
             says: format!(
                 "one try every {} was never refused: {} in a year, which succeed with {}",
-                unseen(aim),
+                spoken_time(unseen(aim).as_duration().as_secs_f64()),
                 spoken_count(a_year),
                 spoken_chance(chance),
             ),
@@ -90,5 +90,43 @@ impl Actor for Slow {
         let at = last.map_or(self.at, |answer| answer.at.saturating_add(self.every));
         self.at = at;
         (at < self.end).then(|| Act::one(at, at_victim()).times(self.copies))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::siege::{ACCOUNT, DAY as A_DAY, Siege, bucket, digits, log};
+    use super::*;
+    use tidegate_algorithms::Quota;
+
+    const QUARTER: Span = Span::from_secs(900);
+
+    fn met(quota: Quota) -> (u64, u64) {
+        let measured = Siege::of([(quota, ACCOUNT)]).met(&LowAndSlow);
+        (measured.admitted, measured.refused())
+    }
+
+    /// Guards against tries that a limit still sees: H/T of them, and none is refused, also not by a lock.
+    #[test]
+    fn one_try_for_each_longest_window_is_never_refused() {
+        assert_eq!(met(log(1, QUARTER)), (96, 0));
+        assert_eq!(met(log(3, QUARTER)), (96, 0));
+        assert_eq!(met(Quota::lockout(3, QUARTER, Span::from_secs(3_600)).unwrap()), (96, 0));
+        assert_eq!(met(Quota::lockout(1, QUARTER, Span::from_secs(3_600)).unwrap()), (24, 0));
+        assert_eq!(met(bucket(1, 1, QUARTER)), (96, 0));
+    }
+
+    /// Guards against a finding where a limit over a day sees the sum.
+    #[test]
+    fn what_it_comes_to_in_a_year_is_exposed_unless_a_limit_looks_back_a_day() {
+        let quick = Siege::of([(log(3, QUARTER), ACCOUNT)]).guessing(digits(3));
+        let exposed = quick.exposed(&LowAndSlow).unwrap();
+        assert_eq!(exposed.finding, Some("no-long-horizon-cap"));
+        assert_eq!(
+            exposed.says,
+            "one try every 15.00 minutes was never refused: 35,040 in a year, which succeed with 10 %"
+        );
+        let long = Siege::of([(log(3, QUARTER), ACCOUNT), (log(9, A_DAY), ACCOUNT)]).guessing(digits(3));
+        assert_eq!(long.exposed(&LowAndSlow), None);
     }
 }

@@ -3,42 +3,44 @@
 //! Each says what it needs to know and to have, which limits it fits, and makes the seats that play it. What it is known to
 //! reach stands in its tests.
 
+mod addresses;
+mod aliases;
 mod anchored;
+mod apart;
+mod batch;
+mod books;
 mod boundary;
 mod burst;
-mod books;
+mod challenges;
 mod figures;
+mod flood;
+mod forwarded;
 mod greedy;
 mod holding;
-mod lockout;
-mod success;
-mod spray;
-mod sessions;
-mod rotation;
-mod low_and_slow;
-mod ipv6;
-mod forwarded;
-mod challenges;
-mod batch;
-mod aliases;
-mod addresses;
-mod mirror;
-mod paced;
-mod refill;
-#[cfg(test)]
-mod trial;
-mod weighted;
-mod apart;
-mod flood;
 mod instances;
+mod ipv6;
+mod lockout;
+mod low_and_slow;
+mod mirror;
 mod outage;
+mod paced;
 mod race;
+mod refill;
 mod regions;
 mod restart;
+mod rotation;
+mod sessions;
+#[cfg(test)]
+mod siege;
 mod skew;
-mod volleys;
+mod spray;
 #[cfg(test)]
 mod staged;
+mod success;
+#[cfg(test)]
+mod trial;
+mod volleys;
+mod weighted;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -327,10 +329,6 @@ pub fn adversaries() -> &'static [&'static dyn Adversary] {
         &spray::Spray,
         &low_and_slow::LowAndSlow,
         &success::SuccessReset,
-        &lockout::Lockout,
-        &lockout::Blind,
-        &lockout::Paced,
-        &lockout::Greedy,
         &race::Race,
         &instances::Instances,
         &regions::Regions,
@@ -338,6 +336,10 @@ pub fn adversaries() -> &'static [&'static dyn Adversary] {
         &skew::Skew,
         &outage::Outage,
         &flood::Flood,
+        &lockout::Lockout,
+        &lockout::Blind,
+        &lockout::Paced,
+        &lockout::Greedy,
     ]
 }
 

@@ -9,7 +9,7 @@ mod axis;
 use tidegate_algorithms::{Span, Timestamp};
 
 use super::books::{Books, reading};
-use super::{Aim, Guard, Play};
+use super::{Aim, Beside, Guard, Play};
 use crate::act::{Act, Actor, Answer, Chance, Outcome, Who};
 
 use axis::Axis;
@@ -197,6 +197,11 @@ impl Actor for Rotation {
         let (at, who) = self.choose()?;
         Some(Act { guesses: self.guesses, ..Act::one(at, who).times(self.copies) })
     }
+}
+
+/// Returns how long an attack went on, in whole seconds.
+pub(super) fn went_on(beside: &Beside<'_>) -> Span {
+    Span::from_secs(beside.attack.went_on(beside.play.length).ceil_secs())
 }
 
 /// Returns how many requests show what it comes to when nothing holds somebody.

@@ -6,7 +6,7 @@
 use tidegate_review::spoken_count;
 
 use super::addresses::is_sign_in;
-use super::rotation::{Order, Rotation, Vary, at_full_rate, holds_account, most_on_one_key};
+use super::rotation::{Order, Rotation, Vary, at_full_rate, holds_account, most_on_one_key, went_on};
 use super::{Adversary, Aim, Beside, Exposed, Guard, Need, Play, at_victim};
 use crate::act::Seat;
 
@@ -54,7 +54,7 @@ impl Adversary for Sessions {
                 "one client made {} guesses at one account in {}, where one session may make {}: each new session begins at \
                  nothing",
                 spoken_count(guesses.into()),
-                beside.attack.went_on(beside.play.length),
+                went_on(beside),
                 spoken_count(one),
             ),
         })
@@ -64,4 +64,36 @@ impl Adversary for Sessions {
 /// Returns whether a limit counts on what a caller gets anew.
 pub(super) fn is_by_session(guard: &Guard) -> bool {
     guard.keyed.session
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::siege::{ACCOUNT, ADDRESS, DAY, HOUR, SESSION, Siege, log};
+    use super::*;
+
+    /// Guards against sessions that are left before they are spent: each carries its five.
+    #[test]
+    fn a_session_gives_its_tries_and_the_next_one_gives_them_again() {
+        let mut siege = Siege::of([(log(5, HOUR), SESSION)]);
+        siege.play.means.rate = 100;
+        let measured = siege.met(&Sessions);
+        assert_eq!((measured.admitted, measured.refused()), (6_000, 0), "a minute at full rate");
+        assert_eq!(measured.state.0, 1_200);
+        let exposed = siege.exposed(&Sessions).unwrap();
+        assert_eq!(exposed.finding, Some("counter-in-a-session"));
+        assert!(exposed.says.starts_with(
+            "one client made 6,000 guesses at one account in 1m, where one session may make 125"
+        ));
+    }
+
+    /// Guards against a session's end that is taken for the end of every limit.
+    #[test]
+    fn limits_on_the_account_or_the_address_hold_whatever_the_session() {
+        let by_address = Siege::of([(log(5, HOUR), SESSION), (log(30, HOUR), ADDRESS)]).lasting(HOUR);
+        assert_eq!(by_address.met(&Sessions).admitted, 30);
+        assert!(by_address.exposed(&Sessions).is_some(), "30 where a session has 5, or 10 in a closed hour");
+        let on_account = Siege::of([(log(5, HOUR), SESSION), (log(9, DAY), ACCOUNT)]).lasting(HOUR);
+        assert_eq!(on_account.met(&Sessions).admitted, 9);
+        assert_eq!(on_account.exposed(&Sessions), None);
+    }
 }

@@ -7,7 +7,7 @@
 use tidegate_review::{DAY, Guess, spoken_count};
 
 use super::addresses::is_sign_in;
-use super::rotation::{Order, Rotation, Vary, copies, holds_account, holds_address};
+use super::rotation::{Order, Rotation, Vary, copies, holds_account, holds_address, went_on};
 use super::{Adversary, Aim, Beside, Exposed, Guard, Means, Need, Play, VICTIM, at_victim};
 use crate::act::{Act, Actor, Answer, Chance, Seat};
 
@@ -64,7 +64,7 @@ impl Adversary for Spray {
             "one address made {} guesses at {} accounts in {}: nothing counts by address",
             spoken_count(guesses.into()),
             spoken_count(subjects.into()),
-            beside.attack.went_on(beside.play.length),
+            went_on(beside),
         );
         if let Some(guess) = aim.code.as_ref().and_then(|code| Guess::of(code).ok()) {
             let a_day = beside.attack.guesses_per_day(beside.play.length).min(most_a_day(beside));
@@ -132,4 +132,59 @@ pub(super) fn shuffled(count: u32, chance: &mut Chance) -> Vary {
 /// Returns the greatest common divisor.
 fn divisor(a: u32, b: u32) -> u32 {
     if b == 0 { a } else { divisor(b, a.checked_rem(b).unwrap_or(0)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use rand::SeedableRng;
+
+    use super::super::siege::{ACCOUNT, ADDRESS, HOUR, Siege, digits, log};
+    use super::*;
+    use crate::act::Who;
+
+    /// Guards against accounts that are left out: every one is tried, each as often as its limit lets it. 10^5 accounts with
+    /// five tries a day each at three right codes of 10^6 are 1.5 a day; here are a fiftieth of them.
+    #[test]
+    fn every_account_is_tried_as_often_as_its_limit_lets_it() {
+        let mut siege = Siege::of([(log(5, DAY), ACCOUNT)]).guessing(digits(3));
+        siege.play.means.subjects = 2_000;
+        let measured = siege.met(&Spray);
+        assert_eq!((measured.guesses, measured.subjects, measured.refused()), (10_000, 2_000, 0));
+        let exposed = siege.exposed(&Spray).unwrap();
+        assert_eq!(exposed.finding, Some("one-address-tries-everybody"));
+        assert_eq!(
+            exposed.says,
+            "one address made 10,000 guesses at 2,000 accounts in 1d: nothing counts by address; at that rate 0.03 of them are \
+             taken over a day"
+        );
+        let takeovers = Guess::new(10, 6, 3).unwrap().chance_of_one() * 50.0 * 10_000.0;
+        assert!((takeovers - 1.5).abs() < 1e-9);
+    }
+
+    /// Guards against a limit by address that nothing meets, or that a hundred addresses do not go around.
+    #[test]
+    fn a_limit_by_address_holds_each_address_and_is_no_mistake() {
+        let mut siege = Siege::of([(log(5, DAY), ACCOUNT), (log(30, HOUR), ADDRESS)]).lasting(HOUR);
+        siege.play.means.subjects = 2_000;
+        assert_eq!(siege.met(&Spray).admitted, 100 * 30);
+        assert_eq!(siege.exposed(&Spray), None);
+    }
+
+    /// Guards against an order that misses accounts, or that anybody could foretell.
+    #[test]
+    fn an_order_goes_through_all_accounts_and_depends_on_chance() {
+        let order = |seed| {
+            let vary = shuffled(1_000, &mut Chance::seed_from_u64(seed));
+            let at = |index| {
+                let mut who: Who = at_victim();
+                vary.put(index, &mut who);
+                who.subject
+            };
+            (0..1_000).map(at).collect::<Vec<_>>()
+        };
+        assert_eq!(order(1).iter().collect::<BTreeSet<_>>().len(), 1_000);
+        assert_ne!(order(1), order(2));
+    }
 }

@@ -7,7 +7,7 @@ use tidegate::OnSuccess;
 use tidegate_review::spoken_count;
 
 use super::ipv6::around_accounts;
-use super::rotation::{Rotation, at_full_rate, most_on_one_key};
+use super::rotation::{Rotation, at_full_rate, most_on_one_key, went_on};
 use super::{Adversary, Aim, Beside, Exposed, Guard, Need, OWN, Play, at_victim};
 use crate::act::{Act, Actor, Answer, Chance, Outcome, Seat, Who};
 
@@ -67,7 +67,7 @@ impl Adversary for SuccessReset {
                 "one client with an account of his own there made {} guesses at others in {}, where {} pass in {} without a login: \
                  each login forgets them",
                 spoken_count(guesses.into()),
-                beside.attack.went_on(beside.play.length),
+                went_on(beside),
                 spoken_count(one),
                 beside.play.length,
             ),
@@ -137,5 +137,53 @@ impl Actor for Resetter {
             return self.sign_in();
         }
         self.rotation.next(None, chance)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tidegate::Limit;
+
+    use super::super::siege::{ACCOUNT, ADDRESS, DAY, HOUR, Siege, failures, log};
+    use super::*;
+    use crate::target::KeyedLimits;
+
+    fn siege(on_success: OnSuccess, on_account: bool) -> Siege {
+        let per_client = (failures(log(30, HOUR), on_success), ADDRESS);
+        let per_day = (Limit::new("per-day", log(9, DAY)), ACCOUNT);
+        let limits = std::iter::once(per_client).chain(on_account.then_some(per_day));
+        let mut siege = Siege::limits(KeyedLimits::new(limits)).lasting(HOUR);
+        siege.play.means.rate = 100;
+        siege
+    }
+
+    /// Guards against logins that come too late, when he is held already: 29 guesses, one login, and again without end.
+    #[test]
+    fn a_login_after_each_twenty_nine_failures_keeps_him_going() {
+        let measured = siege(OnSuccess::Reset, false).met(&SuccessReset);
+        assert_eq!((measured.requests, measured.refused()), (6_000, 0));
+        assert_eq!(measured.guesses, 6_000 / 30 * 29);
+    }
+
+    /// Guards against limits on accounts that end it: he goes from account to account, with several of his own.
+    #[test]
+    fn limits_on_accounts_are_gone_around_with_many_of_them() {
+        let siege = siege(OnSuccess::Reset, true);
+        let measured = siege.met(&SuccessReset);
+        assert_eq!((measured.guesses, measured.refused()), (5_800, 0));
+        let exposed = siege.exposed(&SuccessReset).unwrap();
+        assert_eq!(exposed.finding, Some("success-resets-anothers-counter"));
+        assert!(
+            exposed.says.contains("made 5,800 guesses at others in 1m, where 60 pass in 1h"),
+            "{}",
+            exposed.says
+        );
+    }
+
+    /// Guards against a success that is taken to clear what it does not.
+    #[test]
+    fn where_a_success_gives_back_its_own_charge_only_it_is_not_played() {
+        assert!(!SuccessReset.fits(&siege(OnSuccess::Refund, true).aim));
+        assert!(SuccessReset.fits(&siege(OnSuccess::Reset, true).aim));
     }
 }

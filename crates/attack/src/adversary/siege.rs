@@ -1,0 +1,106 @@
+//! What the tests of adversaries that go around keys share: limits on several keys, an attack on them, and what it came to.
+
+use std::sync::Arc;
+
+use tidegate::{Counts, Limit, OnSuccess};
+use tidegate_algorithms::{Quota, Rate, Span};
+use tidegate_policy::{Class, Code};
+
+use super::trial::play;
+use super::{Adversary, Aim, Beside, Exposed, Keyed, Play, named};
+use crate::measure::Measured;
+use crate::stage::Stage;
+use crate::target::KeyedLimits;
+
+pub(super) const HOUR: Span = Span::from_secs(3_600);
+pub(super) const DAY: Span = Span::from_secs(86_400);
+
+/// One key for everyone together.
+pub(super) const EVERYONE: Keyed =
+    Keyed { subject: false, address: None, session: false, range: false, country: false };
+pub(super) const ACCOUNT: Keyed = Keyed { subject: true, ..EVERYONE };
+pub(super) const ADDRESS: Keyed = Keyed { address: Some((32, 64)), ..EVERYONE };
+pub(super) const SESSION: Keyed = Keyed { session: true, ..EVERYONE };
+
+/// An attack on limits of an endpoint that verifies codes.
+pub(super) struct Siege {
+    target: KeyedLimits,
+    pub(super) aim: Aim,
+    pub(super) play: Play,
+}
+
+impl Siege {
+    /// Besieges quotas, each on keys of a kind, for a day from midnight.
+    pub(super) fn of(quotas: impl IntoIterator<Item = (Quota, Keyed)>) -> Self {
+        let limit = |(index, (quota, keyed)): (usize, (Quota, Keyed))| {
+            (Limit::new(format!("limit-{index}"), quota), keyed)
+        };
+        Self::limits(KeyedLimits::new(quotas.into_iter().enumerate().map(limit)))
+    }
+
+    /// Besieges limits.
+    pub(super) fn limits(target: KeyedLimits) -> Self {
+        Self { aim: target.aim(Class::Verify), target, play: play(Span::ZERO, DAY) }
+    }
+
+    /// Goes on for so long.
+    pub(super) fn lasting(mut self, length: Span) -> Self {
+        self.play.length = length;
+        self
+    }
+
+    /// Guesses at a code.
+    pub(super) fn guessing(mut self, code: Code) -> Self {
+        self.aim.code = Some(code);
+        self
+    }
+
+    /// Plays an adversary, and sees to it that nothing exceeds its bound.
+    pub(super) fn met(&self, adversary: &dyn Adversary) -> Measured {
+        self.played(adversary, u64::MAX)
+    }
+
+    fn played(&self, adversary: &dyn Adversary, most_requests: u64) -> Measured {
+        let stage = Stage { most_requests, ..Stage::new(Arc::new(self.target.clone()), 7, None) };
+        let measured = stage.play(adversary, &self.aim, &self.play).unwrap();
+        assert!(!measured.is_exceeded(), "{} exceeds a bound: {:?}", adversary.name(), measured.peaks);
+        measured
+    }
+
+    /// Plays an adversary and a single client, who need not go on to the end, and returns what the former exposes.
+    pub(super) fn exposed(&self, adversary: &dyn Adversary) -> Option<Exposed> {
+        let alone = self.played(named("greedy").unwrap(), 20_000);
+        let attack = self.met(adversary);
+        adversary.exposes(&self.aim, &Beside { alone: &alone, attack: &attack, play: &self.play })
+    }
+}
+
+/// Six digits, of which so many are right at once, that live ten minutes.
+pub(super) fn digits(valid: u32) -> Code {
+    Code {
+        name: "otp".to_owned(),
+        digits: 6,
+        alphabet: 10,
+        step: None,
+        skew_steps: 0,
+        life: Some(Span::from_secs(600)),
+        valid: Some(valid),
+        attempts: None,
+        carry_over: false,
+    }
+}
+
+/// At most so many in any window.
+pub(super) fn log(limit: u64, window: Span) -> Quota {
+    Quota::sliding_log(limit, window).unwrap()
+}
+
+/// So many at once, then so many a time.
+pub(super) fn bucket(capacity: u64, units: u64, period: Span) -> Quota {
+    Quota::token_bucket(capacity, Rate::new(units, period).unwrap()).unwrap()
+}
+
+/// The same limit, of failures only.
+pub(super) fn failures(quota: Quota, on_success: OnSuccess) -> Limit {
+    Limit::new("failures", quota).with_counts(Counts::failures(on_success))
+}
