@@ -4,8 +4,6 @@
 //! whatever stands between their digits, and drops the parameters of a path's segment. A tag in a mail address (`ada+1@`)
 //! is none of them: to a service that is another account, though the mail lands in the same box.
 
-use std::fmt::Write as _;
-
 use tidegate_policy::KeySource;
 use tidegate_review::is_phone;
 
@@ -35,28 +33,32 @@ impl Form {
     }
 }
 
-/// Returns the name of a subject in a spelling; in a path, blanks become parameters of the segment.
-pub(super) fn name(form: Form, phones: &Phones, (subject, spelling): (u32, u8), in_path: bool) -> String {
-    let mut text = match form {
-        Form::Phone => return phone(phones.number(subject), spelling, in_path),
-        Form::Account => format!("{}-{subject}", cased("user", spelling)),
-        Form::Mail => format!("{}-{subject}@example.com", cased("user", spelling)),
-    };
-    match spelling >> 4 {
-        0 => {}
-        // Writing to a string cannot fail.
-        more if in_path => _ = write!(text, ";v={more}"),
-        more => text.extend(std::iter::repeat_n(' ', more.into())),
-    }
-    text
-}
+/// What accounts are called: each of its eight letters is large or small by a bit of the spelling.
+const WORD: &str = "customer";
 
-/// Returns a word with the letters in upper case whose bits are set.
-fn cased(word: &str, bits: u8) -> String {
-    let letters = word.chars().enumerate();
-    letters
-        .map(|(at, letter)| if bits >> at & 1 == 1 { letter.to_ascii_uppercase() } else { letter })
-        .collect()
+/// Returns the name of a subject in a spelling. Each differs from every other both in its letters and in its blanks, so that
+/// a key which brings only one of them together still tells all apart; in a path, blanks become parameters of the segment.
+pub(super) fn name(form: Form, phones: &Phones, (subject, spelling): (u32, u8), in_path: bool) -> String {
+    let letters = WORD.chars().enumerate();
+    let cased = letters.map(
+        |(at, letter)| {
+            if spelling >> at & 1 == 1 { letter.to_ascii_uppercase() } else { letter }
+        },
+    );
+    let word: String = cased.collect();
+    let text = match form {
+        Form::Phone => return phone(phones.number(subject), spelling, in_path),
+        Form::Account => format!("{word}-{subject}"),
+        Form::Mail => format!("{word}-{subject}@example.com"),
+    };
+    match (spelling, in_path) {
+        (0, _) => text,
+        (_, true) => format!("{text};v={spelling}"),
+        (_, false) => {
+            let (before, behind) = (usize::from(spelling >> 4), usize::from(spelling & 15));
+            format!("{:before$}{text}{:behind$}", "", "")
+        }
+    }
 }
 
 /// Before which digits of a number, behind its country code, each bit of a spelling puts a sign: where people put one first.
@@ -89,12 +91,15 @@ mod tests {
                 let all: BTreeSet<String> =
                     (0..=u8::MAX).map(|spelling| name(form, &phones, (7, spelling), in_path)).collect();
                 assert_eq!(all.len(), 256, "{form:?}");
+                let bare: BTreeSet<String> = all.iter().map(|text| text.trim().to_owned()).collect();
+                let small: BTreeSet<String> = all.iter().map(|text| text.to_lowercase()).collect();
+                assert_eq!((bare.len(), small.len()), (256, 256), "{form:?}");
             }
         }
-        assert_eq!(name(Form::Account, &phones, (7, 0), false), "user-7");
-        assert_eq!(name(Form::Mail, &phones, (7, 1), false), "User-7@example.com");
-        assert_eq!(name(Form::Account, &phones, (7, 0x2f), false), "USER-7  ");
-        assert_eq!(name(Form::Account, &phones, (7, 0x20), true), "user-7;v=2");
+        assert_eq!(name(Form::Account, &phones, (7, 0), false), "customer-7");
+        assert_eq!(name(Form::Mail, &phones, (7, 1), false), "Customer-7@example.com ");
+        assert_eq!(name(Form::Account, &phones, (7, 0x21), false), "  CustoMer-7 ");
+        assert_eq!(name(Form::Account, &phones, (7, 2), true), "cUstomer-7;v=2");
         assert_eq!(name(Form::Phone, &phones, (7, 7), false), "+1 650 200 0007");
     }
 }

@@ -129,11 +129,11 @@ fn a_request_is_the_cheapest_one_that_the_rule_applies_to() {
     let api = example("public-api.yaml", "api");
     let wire = api.wire(&at_victim());
     assert_eq!((wire.method.as_str(), wire.path.as_str()), ("GET", "/v1/1"), "a search costs five");
-    assert_eq!(wire.headers["x-api-key"], "user-0", "the edge says whose key it is");
+    assert_eq!(wire.headers["x-api-key"], "customer-0", "the edge says whose key it is");
     assert_eq!(api.aim().guards.iter().map(|guard| guard.cost).collect::<Vec<_>>(), [1, 1]);
     let recovery = example("otp-payments.yaml", "recovery").wire(&at_victim());
     assert_eq!(recovery.host.as_deref(), Some("api.quillon.example"), "others are turned away");
-    assert_eq!(recovery.path, "/accounts/user-0/recover");
+    assert_eq!(recovery.path, "/accounts/customer-0/recover");
     let calls = example("internal.yaml", "calls");
     assert_eq!(calls.aim().guards.len(), 1, "the plainest path meets no other rule");
 }

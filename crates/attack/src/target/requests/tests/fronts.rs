@@ -122,6 +122,6 @@ rules:
     assert_eq!(wire.peer.to_string(), "10.0.0.1");
     assert_eq!(
         (&wire.headers["x-user"], &wire.headers["x-forwarded-for"]),
-        (&"user-0".parse().unwrap(), &"198.18.0.0".parse().unwrap())
+        (&"customer-0".parse().unwrap(), &"198.18.0.0".parse().unwrap())
     );
 }
