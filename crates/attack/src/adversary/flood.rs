@@ -3,25 +3,26 @@
 //! A table of K keys that forgets the least recently used forgets a key that is refused as soon as K others came after it:
 //! L guesses, K new keys, L guesses, at λ a second in all L · λ / (K + L) guesses a second. Ours forgets nobody who may
 //! still be refused. When it is full, newcomers share what is left, and most of them are refused: people too, who are
-//! measured here. Tables too large to be filled in a few minutes are not played.
+//! measured here. Tables of more than 40,000 keys are not played; the review tells of those.
 
 use tidegate_algorithms::{Span, Timestamp};
 use tidegate_review::{spoken_count, spoken_time};
 
 use super::figures::float;
-use super::{Adversary, Aim, Beside, Exposed, Keyed, Means, Need, OWN, Play};
+use super::{Adversary, Aim, Beside, Exposed, Guard, Keyed, Means, Need, OWN, Play};
 use super::{at_victim, home, ipv6_address};
 use crate::act::{Act, Actor, Answer, Chance, Outcome, Seat, Who};
 use crate::world::StoreKind;
 
-/// The largest table that is played.
-const MOST_KEYS: u64 = 1 << 17;
+/// The largest table that is played, so that a play has some 50,000 requests at most.
+const MOST_KEYS: u64 = 40_000;
 /// How many people come while the table is full.
 const NEWCOMERS: u32 = 50;
 /// The first of them, whom nobody else is.
 const FIRST_NEWCOMER: u32 = 1 << 24;
-/// How long the table is kept full, in a play that is long enough.
-const FULL: Span = Span::from_secs(30);
+/// How long a table is kept full, in a play that is long enough; one that evicts for longer, since that is when guesses pass.
+const FULL: Span = Span::from_secs(5);
+const EVICTING: Span = Span::from_secs(30);
 
 /// New keys without end.
 #[derive(Debug)]
@@ -53,11 +54,9 @@ impl Adversary for Flood {
     }
 
     fn fits(&self, aim: &Aim) -> bool {
-        let (Some(guard), Some(keys)) = (aim.guard(), table(aim)) else { return false };
-        let means = Means::default();
-        let kept = guard.quota.window().as_micros();
-        let written = kept.saturating_mul(means.rate.into()) / 1_000_000;
-        aim.burst() > 0 && keys <= MOST_KEYS && written.min(inventable(guard.keyed, &means)) >= keys
+        let Some(keys) = table(aim).filter(|keys| *keys <= MOST_KEYS) else { return false };
+        // Limits share a table: the first whose keys fill it is enough.
+        aim.burst() > 0 && aim.guards.iter().position(|guard| fills(guard, keys)) == Some(aim.focus)
     }
 
     fn seats(&self, aim: &Aim, play: &Play) -> Vec<Seat> {
@@ -120,6 +119,13 @@ fn table(aim: &Aim) -> Option<u64> {
     u64::try_from(keys).ok()?.checked_mul(aim.setting.stores().into())
 }
 
+/// Returns whether so many keys of a limit can be made before the first of them means nothing any more.
+fn fills(guard: &Guard, keys: u64) -> bool {
+    let means = Means::default();
+    let written = guard.quota.window().as_micros().saturating_mul(means.rate.into()) / 1_000_000;
+    written.min(inventable(guard.keyed, &means)) >= keys
+}
+
 /// Returns how many keys of a limit he can make.
 fn inventable(keyed: Keyed, means: &Means) -> u64 {
     if keyed.subject || keyed.session {
@@ -136,7 +142,8 @@ fn course(aim: &Aim, play: &Play) -> [Timestamp; 2] {
     // A tenth more, for the guesses between.
     let full =
         play.start.saturating_add(Span::from_micros(written.saturating_add(written / 10))).min(play.end());
-    [full, full.saturating_add(FULL).min(play.end())]
+    let evicts = matches!(aim.setting.store, StoreKind::Evicting { .. });
+    [full, full.saturating_add(if evicts { EVICTING } else { FULL }).min(play.end())]
 }
 
 /// Guesses as many times as the limit admits at once, then asks about new keys until there was room for none of the old.
