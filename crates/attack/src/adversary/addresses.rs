@@ -7,7 +7,7 @@
 use tidegate_policy::Class;
 use tidegate_review::{DAY, Guess, spoken_count};
 
-use super::rotation::{MOST_REQUESTS, Order, Rotation, Vary, holds_account, most_on_one_key};
+use super::rotation::{MOST_REQUESTS, Order, Rotation, Vary, holds_account, most_on_one_key, went_on};
 use super::{Adversary, Aim, Beside, Exposed, Guard, Means, Need, Play, at_victim};
 use crate::act::Seat;
 
@@ -52,7 +52,7 @@ impl Adversary for Addresses {
             "{} addresses made {} guesses at one account in {}, where one made {}: nothing counts by account",
             spoken_count(used(aim, beside.play).into()),
             spoken_count(attack.into()),
-            beside.play.length,
+            went_on(beside),
             spoken_count(alone.into()),
         );
         if let Some((sources, life)) = sources_to_exhaust(aim) {
@@ -64,7 +64,7 @@ impl Adversary for Addresses {
 
 /// Returns how many addresses are used: all there are, as long as together they make no more requests than a play has.
 pub(super) fn used(aim: &Aim, play: &Play) -> u32 {
-    let each = most_on_one_key(aim, play, is_by_address).unwrap_or(1).max(1);
+    let each = most_on_one_key(aim, play.length, is_by_address).unwrap_or(1).max(1);
     let affordable = u128::from(MOST_REQUESTS).checked_div(each).unwrap_or(1).max(2);
     play.means.addresses.min(u32::try_from(affordable).unwrap_or(u32::MAX)).max(1)
 }

@@ -6,7 +6,7 @@
 use tidegate_review::spoken_count;
 
 use super::addresses::is_by_address;
-use super::rotation::{Order, Rotation, Vary, most_on_one_key};
+use super::rotation::{Order, Rotation, Vary, most_beside, went_on};
 use super::{Adversary, Aim, Beside, Exposed, Guard, Means, Need, Play, at_victim};
 use crate::act::Seat;
 
@@ -52,7 +52,7 @@ impl Adversary for Aliases {
     fn exposes(&self, aim: &Aim, beside: &Beside<'_>) -> Option<Exposed> {
         // Beside an address in one key it is the addresses that lead around it.
         let is_held = |guard: &Guard| is_by_name(guard) && !is_by_address(guard);
-        let one = most_on_one_key(aim, beside.play, is_held)?;
+        let one = most_beside(aim, beside, is_held)?;
         let guesses = beside.attack.guesses;
         (u128::from(guesses) > one).then(|| Exposed {
             finding: Some("key-not-normalized"),
@@ -60,7 +60,7 @@ impl Adversary for Aliases {
                 "{SPELLINGS} spellings of one account's name made {} guesses at it in {}, where the limits let {} through for \
                  one: each is a key of its own",
                 spoken_count(guesses.into()),
-                beside.play.length,
+                went_on(beside),
                 spoken_count(one),
             ),
         })

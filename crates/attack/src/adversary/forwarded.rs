@@ -10,7 +10,7 @@ use tidegate_review::spoken_count;
 use super::addresses::is_by_address;
 use super::books::{Books, reading};
 use super::ipv6::around_accounts;
-use super::rotation::{Order, Rotation, Vary, at_full_rate, most_on_one_key, went_on};
+use super::rotation::{Order, Rotation, Vary, at_full_rate, most_beside, went_on};
 use super::{Adversary, Aim, Beside, Exposed, Need, Play, VICTIM, at_victim, home};
 use crate::act::{Seat, Who};
 use crate::people::People;
@@ -51,7 +51,7 @@ impl Adversary for Spoof {
     }
 
     fn exposes(&self, aim: &Aim, beside: &Beside<'_>) -> Option<Exposed> {
-        let one = most_on_one_key(aim, beside.play, is_by_address)?;
+        let one = most_beside(aim, beside, is_by_address)?;
         let admitted = beside.attack.admitted;
         if !aim.believes_anybody || u128::from(admitted) < one.saturating_mul(2) {
             return None;
@@ -60,11 +60,10 @@ impl Adversary for Spoof {
             finding: Some("trusts-everybody"),
             says: format!(
                 "one client that claimed another address each time made {} requests in {}, where the limits let one address make \
-                 {} in {}: whatever address a request names is believed",
+                 {}: whatever address a request names is believed",
                 spoken_count(admitted.into()),
                 went_on(beside),
                 spoken_count(one),
-                beside.play.length,
             ),
         })
     }

@@ -8,9 +8,9 @@ use tidegate_review::spoken_count;
 
 use super::addresses::is_by_address;
 use super::rotation::{
-    Order, Rotation, Vary, at_full_rate, holds_account, holds_address, most_on_one_key, went_on,
+    Order, Rotation, Vary, at_full_rate, holds_account, holds_address, most_beside, went_on,
 };
-use super::{Adversary, Aim, Beside, Exposed, Means, Need, Play, VICTIM, ipv6_address};
+use super::{Adversary, Aim, Beside, Exposed, Guard, Means, Need, Play, VICTIM, ipv6_address};
 use crate::act::{Seat, Who};
 
 /// Every customer has a network of so many bits.
@@ -65,21 +65,19 @@ impl Adversary for Ipv6 {
     }
 
     fn exposes(&self, aim: &Aim, beside: &Beside<'_>) -> Option<Exposed> {
-        let is_narrow = |prefixes: (u8, u8)| prefixes.1 > CUSTOMER;
-        let narrow = aim.guards.iter().find(|guard| guard.keyed.address.is_some_and(is_narrow))?;
-        let (_, prefix) = narrow.keyed.address?;
-        let one = most_on_one_key(aim, beside.play, |guard| guard.keyed.address.is_some_and(is_narrow))?;
+        let is_narrow = |guard: &Guard| guard.keyed.address.is_some_and(|(_, ipv6)| ipv6 > CUSTOMER);
+        let one = most_beside(aim, beside, is_narrow)?;
+        let prefix =
+            aim.guards.iter().filter(|guard| is_narrow(guard)).find_map(|guard| guard.keyed.address)?.1;
         let admitted = beside.attack.admitted;
         (u128::from(admitted) >= one.saturating_mul(2)).then(|| Exposed {
             finding: Some("ipv6-too-narrow"),
             says: format!(
-                "one IPv6 customer made {} requests in {}, each from another address of his, where {} lets one address make {} \
-                 in {}: it counts by /{prefix}",
+                "one IPv6 customer made {} requests in {}, each from another address of his, where the limits let one address \
+                 make {}: they count by /{prefix}",
                 spoken_count(admitted.into()),
                 went_on(beside),
-                narrow.name,
                 spoken_count(one),
-                beside.play.length,
             ),
         })
     }
@@ -87,7 +85,7 @@ impl Adversary for Ipv6 {
 
 /// Lets somebody whose address holds him no longer go around limits on accounts too, by trying many.
 pub(super) fn around_accounts(rotation: Rotation, aim: &Aim, play: &Play) -> Rotation {
-    let on_account = |guard: &super::Guard| holds_account(guard) && !holds_address(guard);
+    let on_account = |guard: &Guard| holds_account(guard) && !holds_address(guard);
     if aim.guards.iter().any(on_account) {
         let all = Vary::Subject { count: play.means.subjects.max(1), first: VICTIM, step: 1 };
         rotation.over(all, play.means.subjects, Order::InTurn)
@@ -138,8 +136,8 @@ mod tests {
         assert_eq!(exposed.finding, Some("ipv6-too-narrow"));
         assert_eq!(
             exposed.says,
-            "one IPv6 customer made 6,000 requests in 1m, each from another address of his, where limit-1 lets one address \
-             make 60 in 1h: it counts by /128"
+            "one IPv6 customer made 6,000 requests in 1m, each from another address of his, where the limits let one \
+             address make 30: they count by /128"
         );
         let mut by_network = Siege::of([(log(9, DAY), ACCOUNT), (log(30, HOUR), ADDRESS)]).lasting(HOUR);
         by_network.play.means.rate = 100;

@@ -45,7 +45,8 @@ impl Adversary for LowAndSlow {
     }
 
     fn exposes(&self, aim: &Aim, beside: &Beside<'_>) -> Option<Exposed> {
-        let guess = Guess::of(aim.code.as_ref()?).ok()?;
+        // Where tries end with a code they do so here as well.
+        let guess = Guess::of(aim.code.as_ref().filter(|code| code.attempts.is_none())?).ok()?;
         let is_long = |guard: &Guard| holds_account(guard) && guard.quota.window() >= DAY;
         let is_held = aim.guards.iter().any(holds_account);
         if !is_sign_in(aim.class) || !is_held || aim.guards.iter().any(is_long) || beside.attack.refused() > 0

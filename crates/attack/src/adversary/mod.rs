@@ -4,6 +4,8 @@
 //! reach stands in its tests.
 
 mod addresses;
+#[cfg(test)]
+mod agreement;
 mod aliases;
 mod anchored;
 mod apart;

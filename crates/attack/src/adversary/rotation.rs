@@ -199,6 +199,11 @@ impl Actor for Rotation {
     }
 }
 
+/// Returns the most requests that limits let through on one key each in the time that an attack went on.
+pub(super) fn most_beside(aim: &Aim, beside: &Beside<'_>, is_meant: impl Fn(&Guard) -> bool) -> Option<u128> {
+    most_on_one_key(aim, beside.attack.went_on(beside.play.length), is_meant)
+}
+
 /// Returns how long an attack went on, in whole seconds.
 pub(super) fn went_on(beside: &Beside<'_>) -> Span {
     Span::from_secs(beside.attack.went_on(beside.play.length).ceil_secs())
@@ -225,11 +230,11 @@ pub(super) fn holds_address(guard: &Guard) -> bool {
     !guard.keyed.subject && !guard.keyed.session
 }
 
-/// Returns the most requests that limits let through on one key each in a play; `None` when there are none of them.
-pub(super) fn most_on_one_key(aim: &Aim, play: &Play, is_meant: impl Fn(&Guard) -> bool) -> Option<u128> {
+/// Returns the most requests that limits let through on one key each in a time; `None` when there are none of them.
+pub(super) fn most_on_one_key(aim: &Aim, time: Span, is_meant: impl Fn(&Guard) -> bool) -> Option<u128> {
     let meant = aim.guards.iter().filter(|guard| is_meant(guard) && guard.cost > 0);
     let most = meant.map(|guard| {
-        let units = guard.quota.most_from_idle(play.length);
+        let units = guard.quota.most_from_idle(time);
         units.checked_div(guard.cost.into()).unwrap_or(units)
     });
     most.min().map(|most| most.saturating_mul(copies(aim).into()))

@@ -6,7 +6,7 @@
 use tidegate_review::spoken_count;
 
 use super::addresses::is_sign_in;
-use super::rotation::{Order, Rotation, Vary, at_full_rate, holds_account, most_on_one_key, went_on};
+use super::rotation::{Order, Rotation, Vary, at_full_rate, holds_account, most_beside, went_on};
 use super::{Adversary, Aim, Beside, Exposed, Guard, Need, Play, at_victim};
 use crate::act::Seat;
 
@@ -42,7 +42,7 @@ impl Adversary for Sessions {
     }
 
     fn exposes(&self, aim: &Aim, beside: &Beside<'_>) -> Option<Exposed> {
-        let one = most_on_one_key(aim, beside.play, is_by_session)?;
+        let one = most_beside(aim, beside, is_by_session)?;
         let guesses = beside.attack.guesses;
         let is_held = aim.guards.iter().any(holds_account);
         if !is_sign_in(aim.class) || is_held || u128::from(guesses) < one.saturating_mul(2) {
@@ -81,9 +81,11 @@ mod tests {
         assert_eq!(measured.state.0, 1_200);
         let exposed = siege.exposed(&Sessions).unwrap();
         assert_eq!(exposed.finding, Some("counter-in-a-session"));
-        assert!(exposed.says.starts_with(
-            "one client made 6,000 guesses at one account in 1m, where one session may make 125"
-        ));
+        assert!(
+            exposed.says.starts_with(
+                "one client made 6,000 guesses at one account in 1m, where one session may make 5"
+            )
+        );
     }
 
     /// Guards against a session's end that is taken for the end of every limit.

@@ -1,0 +1,113 @@
+//! Adversaries that go around keys against the review's pages: each page's bad example is exposed by the adversary whose
+//! mistake it is, under the page's id, and its good example by nobody whom the review does not bear out.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use tidegate_policy::Policy;
+use tidegate_review::review;
+
+use super::siege::DAY;
+use super::trial::play;
+use super::{Adversary, Aim, Beside, Exposed, Play, adversaries, named};
+use crate::measure::Measured;
+use crate::stage::Stage;
+use crate::target::Requests;
+
+/// Those that go around keys.
+const NAMES: [&str; 10] = [
+    "many-addresses",
+    "ipv6-rotation",
+    "forwarded-spoof",
+    "forwarded-poisoning",
+    "key-aliases",
+    "session-cycling",
+    "challenge-cycling",
+    "spray",
+    "low-and-slow",
+    "success-reset",
+];
+
+/// An attack on the rule of a policy that verifies codes.
+struct Attacked {
+    policy: Arc<Policy>,
+    stage: Stage,
+    aim: Aim,
+    play: Play,
+    alone: Measured,
+}
+
+impl Attacked {
+    /// Prepares an attack on a page's example: the first is bad, the second good.
+    fn example(page: &str, index: usize) -> Self {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/review/{page}.md"));
+        let text = fs::read_to_string(path).unwrap();
+        let yaml = text.split("```yaml\n").nth(index + 1).unwrap().split("```").next().unwrap();
+        let policy = Arc::new(tidegate_policy::parse("page.yaml", yaml).unwrap());
+        let verify = policy.rules.iter().position(|rule| rule.name == "verify").unwrap();
+        let requests = Requests::new(Arc::clone(&policy), verify).unwrap();
+        let aim = requests.aim();
+        let stage = Stage { most_requests: 1_300, ..Stage::new(Arc::new(requests), 3, None) };
+        let mut play = play(tidegate_algorithms::Span::ZERO, DAY);
+        (play.means.rate, play.means.subjects, play.means.addresses) = (20, 2_000, 20);
+        let alone = stage.play(named("greedy").unwrap(), &aim, &play).unwrap();
+        Self { policy, stage, aim, play, alone }
+    }
+
+    fn exposed(&self, adversary: &dyn Adversary) -> Option<Exposed> {
+        if !adversary.fits(&self.aim) {
+            return None;
+        }
+        let attack = self.stage.play(adversary, &self.aim, &self.play).unwrap();
+        assert!(!attack.is_exceeded(), "{}: {:?}", adversary.name(), attack.peaks);
+        adversary.exposes(&self.aim, &Beside { alone: &self.alone, attack: &attack, play: &self.play })
+    }
+
+    /// Returns the ids of what the review finds.
+    fn found(&self) -> BTreeSet<&'static str> {
+        review(&self.policy, None).into_iter().map(|finding| finding.id).collect()
+    }
+}
+
+/// Plays the page's adversaries at its bad example, and all of them at both.
+fn page(id: &str, names: &[&str]) {
+    let bad = Attacked::example(id, 0);
+    for name in names {
+        let exposed = bad.exposed(named(name).unwrap());
+        assert_eq!(exposed.as_ref().and_then(|exposed| exposed.finding), Some(id), "{name}: {exposed:?}");
+    }
+    let good = Attacked::example(id, 1);
+    let found = good.found();
+    assert!(!found.contains(id));
+    for adversary in adversaries().iter().filter(|adversary| NAMES.contains(&adversary.name())) {
+        let exposed = good.exposed(*adversary);
+        let finding = exposed.as_ref().and_then(|exposed| exposed.finding);
+        assert!(finding.is_none_or(|finding| found.contains(finding)), "{}: {exposed:?}", adversary.name());
+    }
+}
+
+macro_rules! pages {
+    ($($test:ident: $id:literal by $names:expr;)*) => {
+        $(
+            /// Guards against a mistake that the review tells and the bench does not show, and the other way round.
+            #[test]
+            fn $test() {
+                page($id, &$names);
+            }
+        )*
+    };
+}
+
+pages! {
+    limits_by_address_only: "verify-by-address-only" by ["many-addresses"];
+    narrow_ipv6_keys: "ipv6-too-narrow" by ["ipv6-rotation"];
+    belief_in_anybody: "trusts-everybody" by ["forwarded-spoof", "forwarded-poisoning"];
+    keys_in_many_spellings: "key-not-normalized" by ["key-aliases"];
+    counters_in_sessions: "counter-in-a-session" by ["session-cycling"];
+    tries_that_die_with_the_code: "attempts-die-with-the-code" by ["challenge-cycling"];
+    no_limit_by_address: "one-address-tries-everybody" by ["spray"];
+    no_limit_over_a_day: "no-long-horizon-cap" by ["low-and-slow"];
+    a_success_that_resets: "success-resets-anothers-counter" by ["success-reset"];
+}
