@@ -1,7 +1,7 @@
 //! Figures for the sentences in which adversaries say what they have shown.
 
 use tidegate_algorithms::Span;
-use tidegate_review::spoken_count;
+use tidegate_review::{spoken_chance, spoken_count};
 
 const HOUR: f64 = 3_600e6;
 
@@ -24,6 +24,11 @@ pub(super) fn often(count: u64, time: Span, what: &str) -> String {
     format!("{} {what}{plural} {unit}", spoken_count(whole(often).into()))
 }
 
+/// Writes a part of a whole as a percentage: `87 %`, and `100 %` only where it is all of it.
+pub(super) fn share(part: u64, whole: u64) -> String {
+    if part == whole { "100 %".to_owned() } else { spoken_chance(float(part) / float(whole.max(1))) }
+}
+
 /// Returns the nearest whole number.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the conversion saturates")]
 pub(super) fn whole(number: f64) -> u64 {
@@ -43,5 +48,14 @@ mod tests {
         assert_eq!(often(2_160_000, day, "message"), "90,000 messages an hour");
         assert_eq!(often(1, day, "request"), "1 request a day");
         assert_eq!(often(1, Span::ZERO, "request"), "0 requests a day");
+    }
+
+    /// Guards against nearly all that is told as all, and against all that is told as nearly all.
+    #[test]
+    fn a_share_is_all_only_where_it_is() {
+        assert_eq!(share(145, 145), "100 %");
+        assert_eq!(share(99_999, 100_000), "> 99.99 %");
+        assert_eq!(share(126, 145), "87 %");
+        assert_eq!(share(0, 145), "none");
     }
 }

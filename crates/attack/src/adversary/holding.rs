@@ -12,6 +12,8 @@ use super::{Aim, Guard, Play, address};
 use crate::act::{Act, Actor, Answer, Chance, Outcome, Who};
 
 const SECOND: Span = Span::from_secs(1);
+/// So many requests show what holding a key comes to, however fast a limit is that it takes more a day.
+pub(super) const ENOUGH: u64 = 200_000;
 
 /// Who asks, one after the other: whatever a limit tells apart that is not to be filled changes from request to request.
 #[derive(Debug, Clone)]
@@ -168,6 +170,12 @@ impl Actor for Evenly {
         self.at = at.saturating_add(self.every);
         (at < self.end).then(|| Act::one(at, who))
     }
+}
+
+/// Returns how long a play goes on that ends with enough requests, `often` as many as the slowest of some limits lets pass.
+pub(super) fn lasts<'g>(guards: impl IntoIterator<Item = &'g Guard>, often: u64, play: &Play) -> Span {
+    let each = unit(guards).as_micros().checked_div(often).unwrap_or(0).max(1);
+    play.length.min(Span::from_micros(each.saturating_mul(ENOUGH)))
 }
 
 /// Returns the time that a request takes in the long run of the slowest of some limits.

@@ -10,12 +10,12 @@
 //! out. What the limit holds of him he takes himself, where he gets through, as a victim does.
 
 use tidegate_algorithms::Span;
-use tidegate_review::{spoken_chance, spoken_count};
+use tidegate_review::spoken_count;
 
-use super::holding::{Callers, Evenly, InStep, unit};
+use super::figures::{each_hour, often, share};
+use super::holding::{Callers, ENOUGH, Evenly, InStep, lasts, unit};
 use super::{Adversary, Aim, Beside, Exposed, Guard, Need, Play, VICTIM};
 use crate::act::Seat;
-use crate::adversary::figures::{each_hour, float, often};
 use crate::people::People;
 
 /// In step, and heeding refusals.
@@ -41,6 +41,10 @@ impl Adversary for Lockout {
 
     fn needs(&self) -> &'static [Need] {
         &[Need::Policy, Need::RetryAfter]
+    }
+
+    fn most_requests(&self, _play: &Play) -> u64 {
+        ENOUGH
     }
 
     fn fits(&self, aim: &Aim) -> bool {
@@ -69,6 +73,10 @@ impl Adversary for Blind {
         &[Need::Policy, Need::Phase]
     }
 
+    fn most_requests(&self, _play: &Play) -> u64 {
+        ENOUGH
+    }
+
     fn fits(&self, aim: &Aim) -> bool {
         fits(aim)
     }
@@ -91,6 +99,10 @@ impl Adversary for Paced {
         &[Need::Policy]
     }
 
+    fn most_requests(&self, _play: &Play) -> u64 {
+        ENOUGH
+    }
+
     fn fits(&self, aim: &Aim) -> bool {
         fits(aim)
     }
@@ -111,6 +123,10 @@ impl Adversary for Greedy {
 
     fn needs(&self) -> &'static [Need] {
         &[]
+    }
+
+    fn most_requests(&self, _play: &Play) -> u64 {
+        ENOUGH
     }
 
     fn fits(&self, aim: &Aim) -> bool {
@@ -154,7 +170,7 @@ fn beside_the_victim(seat: Seat, aim: &Aim, play: &Play) -> Vec<Seat> {
 /// enough for that.
 fn victim(aim: &Aim, play: &Play) -> People {
     let of = |micros: u64| Span::from_micros(micros);
-    let length = play.length.as_micros();
+    let length = lasts(of_victim(aim), 10, play).as_micros();
     let rarely = of(unit(of_victim(aim)).as_micros().saturating_mul(12)).max(of(length / 2_000));
     People {
         count: 1,
@@ -190,7 +206,7 @@ fn exposes(aim: &Aim, beside: &Beside<'_>) -> Option<Exposed> {
         "{}, each when {} has forgotten the last, keep the victim out {} of the time: {} of his {} tries were refused",
         often(attack.requests, length, "request"),
         cheapest.name,
-        spoken_chance(float(people.denied) / float(people.tries)),
+        share(people.denied, people.tries),
         spoken_count(people.denied.into()),
         spoken_count(people.tries.into()),
     );

@@ -27,6 +27,8 @@ mod mirror;
 mod outage;
 mod paced;
 mod race;
+mod poison;
+mod pumping;
 mod refill;
 mod regions;
 mod restart;
@@ -342,6 +344,10 @@ pub fn adversaries() -> &'static [&'static dyn Adversary] {
         &lockout::Blind,
         &lockout::Paced,
         &lockout::Greedy,
+        &poison::SharedKey,
+        &pumping::Block,
+        &pumping::World,
+        &pumping::Flood,
     ]
 }
 

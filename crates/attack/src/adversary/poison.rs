@@ -1,0 +1,136 @@
+//! Shared-key poisoning: fills a key that many people are counted on, so that all of them are refused.
+//!
+//! An address behind which a whole office or a carrier's customers sit, a limit for everyone together, a country, or the
+//! one address that a proxy nobody trusts gives to all clients: as many requests as the limit lets one client make lock out
+//! everyone on the key. The adversary is one of them. What is not to be filled he changes from request to request: he asks
+//! about other accounts, in new sessions, and from many addresses where the key holds for all of them.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use tidegate_algorithms::Span;
+use tidegate_policy::Class;
+use tidegate_review::spoken_count;
+
+use super::figures::{often, share};
+use super::holding::{Callers, ENOUGH, InStep, lasts, unit};
+use super::{Adversary, Aim, Beside, Exposed, Guard, Keyed, Need, Play, home};
+use crate::act::Seat;
+use crate::people::People;
+
+/// Fills a key that many share.
+pub(super) struct SharedKey;
+
+/// The accounts he asks about: neighbours of the people's, so that they are of one country and of one block of numbers with
+/// them, and none of theirs.
+const SUBJECTS: (u32, u32) = (5_000, 5_000);
+/// The most people beside him.
+const PEOPLE: u64 = 100;
+/// From where all come whom nobody tells apart.
+const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+impl Adversary for SharedKey {
+    fn name(&self) -> &'static str {
+        "shared-key-poisoning"
+    }
+
+    fn what(&self) -> &'static str {
+        "One of the many who share a key uses it up, and all others on it are refused."
+    }
+
+    fn needs(&self) -> &'static [Need] {
+        &[Need::Policy, Need::RetryAfter]
+    }
+
+    fn most_requests(&self, _play: &Play) -> u64 {
+        ENOUGH
+    }
+
+    fn is_for_one_limit(&self) -> bool {
+        true
+    }
+
+    fn fits(&self, aim: &Aim) -> bool {
+        aim.guard().is_some_and(is_shared)
+    }
+
+    fn seats(&self, aim: &Aim, play: &Play) -> Vec<Seat> {
+        let callers = Callers::about((SUBJECTS.0, SUBJECTS.1.min(play.means.subjects)), aim, play);
+        let (callers, seats) = match place(aim) {
+            Some(address) => (callers.from(address), people(aim, play).seats_at(|_| address)),
+            None => (callers, people(aim, play).seats()),
+        };
+        let adversary = Seat::adversary(InStep::heeding(callers, aim, play)).with_jitter(play.jitter);
+        std::iter::once(adversary).chain(seats).collect()
+    }
+
+    fn exposes(&self, aim: &Aim, beside: &Beside<'_>) -> Option<Exposed> {
+        let guard = aim.guard()?;
+        let (attack, people) = (beside.attack, beside.attack.people);
+        people.share_denied().filter(|share| *share >= MOST_ARE_REFUSED)?;
+        let went_on = attack.went_on(beside.play.length);
+        let figures = format!(
+            "{} of {} tries of {} people were refused while one client made {}",
+            share(people.denied, people.tries),
+            spoken_count(people.tries.into()),
+            spoken_count(people.people.into()),
+            often(attack.requests, went_on, "request"),
+        );
+        let shut_out = match people.shut_out {
+            0 => String::new(),
+            all => format!("; {} of them never got through", spoken_count(all.into())),
+        };
+        match (aim.one_address, guard.keyed.address) {
+            (Some(finding), Some(_)) => Some(Exposed {
+                finding: Some(finding),
+                says: format!("all clients are one to {}: {figures}{shut_out}", guard.name),
+            }),
+            // A limit on what is sent is there for its price, and stops everybody on purpose.
+            (_, None) if is_sign_in(aim.class) && guard.keyed == Keyed::default() => Some(Exposed {
+                finding: None,
+                says: format!("{} is a switch that shuts everybody out: {figures}{shut_out}", guard.name),
+            }),
+            _ => None,
+        }
+    }
+}
+
+/// So large a share of people's tries is to be refused before a key counts as filled.
+const MOST_ARE_REFUSED: f64 = 0.5;
+
+fn is_sign_in(class: Class) -> bool {
+    matches!(class, Class::Verify | Class::Recovery | Class::Login)
+}
+
+/// Returns whether more than one person is counted on a key.
+fn is_shared(guard: &Guard) -> bool {
+    !guard.keyed.subject && !guard.keyed.session
+}
+
+/// Returns where adversary and people come from, if from one place: one address is what they share, or all there is.
+fn place(aim: &Aim) -> Option<IpAddr> {
+    let shares_address = aim.guard().is_some_and(|guard| guard.keyed.address.is_some());
+    if aim.one_address.is_some() { Some(HERE) } else { shares_address.then(|| home(0)) }
+}
+
+/// Returns people who alone take about a tenth of what the limit lets pass, as far as that is a visit each.
+fn people(aim: &Aim, play: &Play) -> People {
+    let tenth = unit(aim.guard()).as_micros().saturating_mul(10);
+    let length = lasts(aim.guard(), 1, play).as_micros();
+    let visits = length.checked_div(tenth).unwrap_or(u64::MAX).clamp(1, PEOPLE.saturating_mul(20));
+    let count = visits.min(PEOPLE);
+    let every = length.saturating_mul(count).checked_div(visits).unwrap_or(length);
+    People {
+        count: u32::try_from(count).unwrap_or(u32::MAX),
+        first: 0,
+        every: Span::from_micros(every),
+        typo: 0.05,
+        tries: 3,
+        think: Span::from_secs(5),
+        share: 1,
+        start: play.start,
+        end: play.end(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

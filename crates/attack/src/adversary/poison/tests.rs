@@ -1,0 +1,126 @@
+//! Keys that many share, filled by one of them.
+
+use std::sync::Arc;
+
+use tidegate::Limit;
+use tidegate_algorithms::{Anchor, Quota, Timestamp};
+
+use super::super::trial::DAY;
+use super::super::{Means, Need};
+use super::*;
+use crate::measure::Measured;
+use crate::simulate::{Course, simulate};
+use crate::stage::Stage;
+use crate::target::KeyedLimits;
+use crate::world::World;
+
+const BY_CLIENT: Keyed = Keyed { subject: false, address: Some((32, 64)), ..EVERYONE };
+const BY_ACCOUNT: Keyed = Keyed { subject: true, ..EVERYONE };
+const EVERYONE: Keyed = Keyed { subject: false, address: None, session: false, range: false, country: false };
+
+fn play(seconds: u64) -> Play {
+    let start = Timestamp::saturating_from_micros(DAY);
+    Play { start, length: Span::from_secs(seconds), jitter: Span::ZERO, means: Means::default() }
+}
+
+fn log(limit: u64, seconds: u64) -> Quota {
+    Quota::sliding_log(limit, Span::from_secs(seconds)).unwrap()
+}
+
+/// Plays the poisoning of the first of some limits, and returns what it came to and what it shows.
+fn poisoned(
+    limits: &[(Quota, Keyed)],
+    play: &Play,
+    change: impl FnOnce(&mut Aim),
+) -> (Measured, Option<Exposed>) {
+    let names = ["shared", "beside"];
+    let limits =
+        names.into_iter().zip(limits).map(|(name, (quota, keyed))| (Limit::new(name, *quota), *keyed));
+    let target = KeyedLimits::new(limits);
+    let mut aim = target.aim(Class::Verify);
+    change(&mut aim);
+    assert!(SharedKey.fits(&aim));
+    let attack = Stage::new(Arc::new(target), 1, None).play(&SharedKey, &aim, play).unwrap();
+    let beside = Beside { alone: &Measured::default(), attack: &attack, play };
+    let exposed = SharedKey.exposes(&aim, &beside);
+    (attack, exposed)
+}
+
+/// S20, the whole site behind one address with five requests in ten minutes: five requests in ten minutes keep everybody
+/// out. Guards against an adversary who needs more, or is late once.
+#[test]
+fn as_many_requests_as_one_client_may_make_shut_out_all_that_are_one_client() {
+    let quota = Quota::fixed_window(5, Span::from_secs(600), Anchor::Clock).unwrap();
+    let play = play(60_000);
+    let one = |aim: &mut Aim| aim.one_address = Some("loopback-is-one-client");
+    let (attack, exposed) = poisoned(&[(quota, BY_CLIENT)], &play, one);
+    assert_eq!(attack.requests, 5 * 100);
+    let people = attack.people;
+    assert!(people.people > 20 && people.denied == people.tries, "{people:?}");
+    assert_eq!(people.shut_out, people.people);
+    let exposed = exposed.unwrap();
+    assert_eq!(exposed.finding, Some("loopback-is-one-client"));
+    assert!(exposed.says.starts_with("all clients are one to shared: 100 % of "), "{}", exposed.says);
+    assert!(exposed.says.contains("one client made 30 requests an hour"), "{}", exposed.says);
+}
+
+/// A limit for everyone together on an endpoint where people sign in: its own rate shuts all of them out, whatever limits
+/// by account and by address stand beside it, and the bench says so with the figure.
+#[test]
+fn a_limit_for_everyone_where_people_sign_in_is_a_switch() {
+    let limits = [(log(100, 60), EVERYONE), (log(5, 3_600), BY_ACCOUNT)];
+    let (attack, exposed) = poisoned(&limits, &play(3_600), |_| ());
+    let share = attack.people.share_denied().unwrap();
+    assert!(share > 0.99, "{share} {:?}", attack.people);
+    assert!((6_000..6_300).contains(&attack.requests), "{}: that is its rate", attack.requests);
+    let exposed = exposed.unwrap();
+    assert_eq!(exposed.finding, None);
+    assert!(
+        exposed.says.starts_with("shared is a switch that shuts everybody out: 100 % of "),
+        "{}",
+        exposed.says
+    );
+    let money = |aim: &mut Aim| aim.class = Class::Send;
+    assert_eq!(
+        poisoned(&limits, &play(600), money).1,
+        None,
+        "there it stops everybody for what messages cost"
+    );
+}
+
+/// Guards against a limit by address that is filled from elsewhere, or people elsewhere who are denied: the adversary shuts
+/// out those behind his own address, and nobody else. Whose people are few is no mistake of the policy.
+#[test]
+fn who_shares_an_address_is_shut_out_and_nobody_else() {
+    let target = KeyedLimits::new([(Limit::new("shared", log(30, 3_600)), BY_CLIENT)]);
+    let aim = target.aim(Class::Login);
+    let play = play(40_000);
+    let mut seats = SharedKey.seats(&aim, &play);
+    let behind = seats.len();
+    seats.extend(People { first: 1_000, ..people(&aim, &play) }.seats());
+    let mut world = World::new(Arc::new(target), aim.setting).unwrap();
+    let course = Course { until: play.end(), most_requests: u64::MAX, seed: 1 };
+    let mut denied = [(0, 0); 2];
+    simulate(&mut world, seats, Vec::new(), course, &mut |event| {
+        let (tries, refused) = &mut denied[usize::from(event.seat >= behind)];
+        if event.seat > 0 {
+            *tries += 1;
+            *refused += i32::from(!event.admitted);
+        }
+    });
+    let [behind_it, elsewhere] = denied;
+    assert!(behind_it.0 > 30 && behind_it.1 == behind_it.0, "{denied:?}");
+    assert!(elsewhere.0 > 20 && elsewhere.1 == 0, "{denied:?}");
+    let (_, exposed) = poisoned(&[(log(30, 3_600), BY_CLIENT)], &play, |_| ());
+    assert_eq!(exposed, None);
+}
+
+/// Guards against an attack on keys that only one person has.
+#[test]
+fn a_key_of_one_person_is_not_shared() {
+    let fits =
+        |keyed| SharedKey.fits(&KeyedLimits::new([(Limit::new("l", log(5, 60)), keyed)]).aim(Class::Api));
+    assert!(!fits(BY_ACCOUNT) && !fits(Keyed { session: true, ..EVERYONE }));
+    assert!(fits(EVERYONE) && fits(BY_CLIENT) && fits(Keyed { country: true, ..EVERYONE }));
+    assert!(SharedKey.needs().contains(&Need::RetryAfter));
+}
