@@ -5,7 +5,7 @@ use tidegate_review::{DAY, spoken_chance, spoken_count, spoken_time};
 use super::drawn;
 use super::html::{Cell, Html, escape};
 use super::plot::short_time;
-use super::{LimitShown, Report, Row, RuleReport};
+use super::{LimitShown, Report, Row, RuleReport, Trade};
 use crate::adversary::Exposed;
 use crate::measure::PeopleSeen;
 
@@ -21,6 +21,12 @@ pub fn page(report: &Report) -> String {
     opening(&mut html, report);
     exposed(&mut html, report);
     overview(&mut html, report);
+    let trades: Vec<Trade> = report.rules.iter().flat_map(|rule| rule.trades.iter().cloned()).collect();
+    if let Some(drawing) = drawn::traded(&trades, "trade") {
+        html.raw("<div class=\"plots\">\n");
+        drawing.put(&mut html);
+        html.raw("</div>\n");
+    }
     for (index, rule) in report.rules.iter().enumerate() {
         of_rule(&mut html, rule, &id(index));
     }
@@ -247,34 +253,42 @@ fn everybody(html: &mut Html, rule: &RuleReport) {
     let columns = OVERVIEW.into_iter().chain(FURTHER).collect::<Vec<_>>();
     let caption = format!("Every adversary at {}", rule.rule);
     html.table(&caption, &columns, &[(String::new(), rows.collect())]);
+    let mut rows: Vec<&Row> = rule.rows.iter().collect();
+    rows.dedup_by_key(|row| row.adversary);
+    let who = rows.into_iter().map(|row| {
+        let heading = Cell::Heading { text: row.adversary.to_owned(), to: None, below: None };
+        let needs = if row.needs.is_empty() { "nothing".to_owned() } else { row.needs.join(", ") };
+        vec![heading, Cell::Text(row.what.to_owned()), Cell::Text(needs)]
+    });
+    let columns = ["Adversary", "What he does", "What he needs"];
+    html.table(
+        &format!("Who they are that attack {}", rule.rule),
+        &columns,
+        &[(String::new(), who.collect())],
+    );
 }
 
-const FURTHER: [&str; 5] =
-    ["Guess within a day", "Guess within a year", "Costs the operator", "What he does", "What he needs"];
+const FURTHER: [&str; 4] = [
+    "Guess within a day",
+    "Guess within a year",
+    "Guesses that short plays let through",
+    "Costs the operator",
+];
 
-fn further(row: &Row) -> [Cell; 5] {
+fn further(row: &Row) -> [Cell; 4] {
     let chance = |chance: Option<f64>| chance.map_or_else(|| "–".to_owned(), spoken_chance);
     let money = row.money.as_ref().map_or_else(
         || "–".to_owned(),
         |(amount, unit)| format!("{} {unit}", spoken_count((*amount).into())),
     );
-    let needs = if row.needs.is_empty() { "nothing".to_owned() } else { row.needs.join(", ") };
-    let spread = match row.between {
-        (least, most) if least != most => {
-            format!(
-                " Short plays let {} to {} guesses through.",
-                spoken_count(least.into()),
-                spoken_count(most.into())
-            )
-        }
-        _ => String::new(),
-    };
+    let (least, most) = row.between;
+    let count = |count: u64| spoken_count(count.into());
+    let between = if least == most { count(most) } else { format!("{} to {}", count(least), count(most)) };
     [
         Cell::Figure(chance(row.guess.map(|guess| guess.chance_day))),
         Cell::Figure(chance(row.guess.map(|guess| guess.chance_year))),
+        Cell::Figure(between),
         Cell::Figure(money),
-        Cell::Text(format!("{}{spread}", row.what)),
-        Cell::Text(needs),
     ]
 }
 

@@ -3,12 +3,12 @@
 use tidegate_review::{DAY, spoken_count, spoken_time};
 
 use super::places::{close, float, seconds, secs, since_first, went_on, whole};
-use super::{Row, RuleReport, name};
+use super::{Row, RuleReport, guessers, name};
 use crate::report::plot::{Axis, Drawing, Joined, Line, Lines, Told, Unit, lines};
 
 /// Draws how much passed in all, below the envelope of what was seen and what the closed forms allow.
 pub(super) fn cumulative(rule: &RuleReport, id: &str) -> Option<Drawing> {
-    let bounded = rule.rows.iter().filter(|row| row.worst.bounds.len() > 1 && row.worst.curve.len() > 1);
+    let bounded = guessers(rule).filter(|row| row.worst.bounds.len() > 1 && row.worst.curve.len() > 1);
     // Of those at one key, to which the rate is that of; else of all.
     let one_key = |row: &&Row| {
         row.worst.most_per_day.is_some_and(|most| most <= row.worst.rate_per_second * secs(DAY) * 1.01)

@@ -4,7 +4,7 @@ use tidegate_algorithms::Span;
 use tidegate_review::{DAY, YEAR, spoken_chance, spoken_time};
 
 use super::places::{float, secs, since_first, went_on};
-use super::{Row, RuleReport, name};
+use super::{Row, RuleReport, guessers, name};
 use crate::report::plot::{Axis, Drawing, Joined, Line, Lines, Told, Unit, Upright, lines};
 
 /// So many adversaries are told apart in one drawing.
@@ -14,7 +14,7 @@ const MOST_LINES: usize = 4;
 pub(super) fn guessed(rule: &RuleReport, id: &str) -> Option<Drawing> {
     let chance = rule.chance_of_one?;
     let mut rows: Vec<&Row> =
-        rule.rows.iter().filter(|row| row.worst.guesses > 0 && row.guess.is_some()).collect();
+        guessers(rule).filter(|row| row.worst.guesses > 0 && row.guess.is_some()).collect();
     rows.sort_by(|a, b| median(a).total_cmp(&median(b)));
     // Two lines that lie upon each other are one.
     rows.dedup_by(|next, kept| {
@@ -81,7 +81,7 @@ pub(in crate::report) fn hit_over_time(
             Upright { at: secs(DAY), label: "1 day".to_owned() },
             Upright { at: secs(YEAR), label: "1 year".to_owned() },
         ],
-        beyond: Some(Upright { at: longest, label: "by the sustained rate".to_owned() }),
+        beyond: Some(Upright { at: longest, label: "beyond what was played".to_owned() }),
     };
     Some(lines(told, &plot))
 }

@@ -25,9 +25,14 @@ pub(super) fn of_rule(rule: &RuleReport, id: &str) -> Vec<Drawing> {
         growth::cumulative(rule, &named("envelope")),
         weighed::fullest_windows(rule, &named("fullest")),
         guess::guessed(rule, &named("guess")),
-        traded(&rule.trades, &named("trade")),
     ];
     drawn.into_iter().flatten().collect()
+}
+
+/// Returns the rows of those who are after guesses: all, unless some are there for what they do to people.
+fn guessers(rule: &RuleReport) -> impl Iterator<Item = &Row> {
+    let all = rule.rows.iter().all(|row| row.worst.people.tries > 0);
+    rule.rows.iter().filter(move |row| all || row.worst.people.tries == 0)
 }
 
 /// Returns the span by which an adversary's fullest is told: the window of the limit that he goes for, or of the first one.

@@ -13,7 +13,8 @@ const WINDOWS: u64 = 5;
 /// Draws what passed against time, for the adversary who got most into a window of the clock.
 pub(super) fn passed_in_windows(rule: &RuleReport, id: &str) -> Option<Drawing> {
     let clocked: Vec<&LimitShown> = rule.limits.iter().filter(|limit| limit.by_the_clock).collect();
-    let pairs = rule.rows.iter().filter_map(|row| {
+    // Of equals the first: simpler ones come earlier.
+    let pairs = rule.rows.iter().rev().filter_map(|row| {
         let limit = match &row.limit {
             Some(name) => clocked.iter().find(|limit| limit.name == *name),
             None => clocked.first(),

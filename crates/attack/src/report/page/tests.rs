@@ -79,7 +79,7 @@ fn every_drawing_has_a_caption_a_title_and_a_name_of_its_own() {
     let page = page(&sample::report("policy.yaml"));
     let figures: Vec<&str> =
         page.split("<figure>").skip(1).filter_map(|rest| rest.split("</figure>").next()).collect();
-    assert_eq!(figures.len(), 8, "five of verify; of login, which has no windows and no trades, three");
+    assert_eq!(figures.len(), 8, "one of all; four of verify; of login, which has no windows, three");
     for figure in &figures {
         assert!(figure.contains("<figcaption><strong>") && figure.contains("role=\"img\""), "{figure}");
         assert!(figure.contains("<title id=") && figure.contains("<desc id="), "{figure}");

@@ -9,6 +9,8 @@ const RIGHT: f64 = 118.0;
 const ROW: f64 = 44.0;
 const TOP: f64 = 6.0;
 const BAR: f64 = 15.0;
+/// So many times the middle one, and a bar is drawn by its logarithm.
+const FAR: f64 = 50.0;
 
 /// A bar.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,7 +31,12 @@ pub struct Bar {
 pub fn bars(told: Told<'_>, bars: &[Bar], names: (&str, &str)) -> Drawing {
     let longest =
         bars.iter().flat_map(|bar| [bar.seen, bar.bound.unwrap_or(0.0)]).fold(0.0, f64::max).max(1.0);
-    let long = |value: f64| (value / longest).clamp(0.0, 1.0) * (WIDTH - LEFT - RIGHT);
+    // Where one is far above the others these would be nothing; then lengths are logarithms, and said to be.
+    let mut sizes: Vec<f64> = bars.iter().map(|bar| bar.seen).collect();
+    sizes.sort_by(f64::total_cmp);
+    let is_log = sizes.get(sizes.len() / 2).is_some_and(|middle| longest > middle.max(1.0) * FAR);
+    let part = |value: f64| if is_log { value.ln_1p() / longest.ln_1p() } else { value / longest };
+    let long = |value: f64| part(value).clamp(0.0, 1.0) * (WIDTH - LEFT - RIGHT);
     let mut canvas = Canvas::default();
     let mut y = TOP;
     for bar in bars {
@@ -46,7 +53,10 @@ pub fn bars(told: Told<'_>, bars: &[Bar], names: (&str, &str)) -> Drawing {
         y += ROW;
     }
     let key = vec![
-        ("<span class=\"sample bar-sample\"></span>".to_owned(), names.0.to_owned()),
+        (
+            "<span class=\"sample bar-sample\"></span>".to_owned(),
+            format!("{}{}", names.0, if is_log { " (lengths are logarithms)" } else { "" }),
+        ),
         ("<span class=\"sample bound-sample\"></span>".to_owned(), names.1.to_owned()),
     ];
     told.drawing(canvas.finish(y + 4.0, told.id, told.title, told.caption), key)

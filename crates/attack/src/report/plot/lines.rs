@@ -61,9 +61,6 @@ pub fn lines(told: Told<'_>, plot: &Lines) -> Drawing {
     if let Some(beyond) = &plot.beyond {
         let x = frame.across(beyond.at);
         canvas.rect("beyond", (x, Frame::top()), (Frame::right() - x, frame.bottom() - Frame::top()));
-        if Frame::right() - x > 90.0 {
-            canvas.text("note", (Frame::right() - 4.0, frame.bottom() - 8.0), Anchor::End, &beyond.label);
-        }
     }
     frame.draw(&mut canvas, false);
     for upright in &plot.uprights {
@@ -82,8 +79,12 @@ pub fn lines(told: Told<'_>, plot: &Lines) -> Drawing {
             }
         }
     }
-    let key =
-        plot.lines.iter().enumerate().map(|(index, line)| (sample(index, line.marks), line.name.clone()));
+    let samples = plot.lines.iter().enumerate();
+    let samples = samples.map(|(index, line)| (sample(index, line.marks), line.name.clone()));
+    let beyond = plot.beyond.iter();
+    let beyond = beyond
+        .map(|beyond| ("<span class=\"sample beyond-sample\"></span>".to_owned(), beyond.label.clone()));
+    let key = samples.chain(beyond);
     told.drawing(canvas.finish(HEIGHT, told.id, told.title, told.caption), key.collect())
 }
 
