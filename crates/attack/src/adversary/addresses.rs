@@ -48,16 +48,16 @@ impl Adversary for Addresses {
         if !is_sign_in(aim.class) || is_held || attack < alone.saturating_mul(2) || attack == 0 {
             return None;
         }
-        let mut says = format!(
-            "{} addresses made {} guesses at one account in {}, where one made {}: nothing counts by account",
+        let exhausting = sources_to_exhaust(aim).map_or_else(String::new, |(sources, life)| {
+            format!("; {} addresses try every code {life}", spoken_count(sources))
+        });
+        let says = format!(
+            "{} addresses made {} guesses at one account in {}, where one made {}: nothing counts by account{exhausting}",
             spoken_count(used(aim, beside.play).into()),
             spoken_count(attack.into()),
             went_on(beside),
             spoken_count(alone.into()),
         );
-        if let Some((sources, life)) = sources_to_exhaust(aim) {
-            says += &format!("; {} addresses try every code {life}", spoken_count(sources));
-        }
         Some(Exposed { finding: Some("verify-by-address-only"), says })
     }
 }
@@ -93,6 +93,7 @@ pub(super) fn is_sign_in(class: Class) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Keyed;
     use super::super::siege::{ACCOUNT, ADDRESS, DAY, EVERYONE, HOUR, Siege, bucket, digits, log};
     use super::*;
     use tidegate_algorithms::Span;
@@ -105,8 +106,8 @@ mod tests {
         (measured.admitted, measured.refused())
     }
 
-    /// Guards against addresses that wait for each other, and against a limit that they share and do not: together they make
-    /// min(n · a_ip(H), a_acct(H), a_global(H)), and not one request in vain.
+    /// Guards against addresses that wait for each other, and against a limit that they share and do not: together they make the
+    /// fewest of n times what an address may, what the account may and what everyone may, and not one request in vain.
     #[test]
     fn together_they_make_the_fewest_of_what_addresses_account_and_everyone_may() {
         let mut by_address = Siege::of([(log(5, MINUTE), ADDRESS)]).lasting(TEN_MINUTES);
@@ -173,5 +174,26 @@ mod tests {
         assert_eq!(used(&siege.aim, &siege.play), 12, "each makes 125,000 in a closed day");
         let siege = siege.lasting(HOUR);
         assert_eq!(used(&siege.aim, &siege.play), 100);
+    }
+
+    /// Guards against machines that all stand in one network, which a limit by /24 would hold as one: rented ones do not.
+    #[test]
+    fn addresses_are_of_different_networks() {
+        let by_network = Keyed { address: Some((24, 64)), ..EVERYONE };
+        let mut siege = Siege::of([(log(5, HOUR), by_network)]).lasting(HOUR);
+        assert_eq!(siege.met(&Addresses).admitted, 500);
+        siege.play.means.addresses = 600;
+        assert_eq!(siege.met(&Addresses).admitted, 512 * 5, "there are 512 such networks");
+    }
+
+    /// Guards against an adversary who is put off for good, or floods, when his requests miss the instants he aims at.
+    #[test]
+    fn requests_that_arrive_off_their_instants_are_made_again() {
+        let mut siege = Siege::of([(log(5, MINUTE), ADDRESS)]).lasting(TEN_MINUTES);
+        (siege.play.means.addresses, siege.play.jitter) = (3, Span::from_millis(50));
+        let measured = siege.met(&Addresses);
+        // Each window begins some tens of milliseconds later than the one before.
+        assert_eq!(measured.admitted, 3 * 50);
+        assert!((1..100).contains(&measured.refused()), "{} came too early", measured.refused());
     }
 }

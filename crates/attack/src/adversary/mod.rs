@@ -42,6 +42,7 @@ mod spray;
 mod staged;
 mod success;
 #[cfg(test)]
+#[cfg(test)]
 mod trial;
 mod volleys;
 mod weighted;

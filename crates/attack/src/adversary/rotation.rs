@@ -106,8 +106,8 @@ impl Rotation {
                 };
                 self.books.key(limit, &self.with(one)) != plain
             };
-            let changed: Vec<usize> = (0..self.axes.len()).filter(|index| changes(*index)).collect();
-            match *changed.as_slice() {
+            let around: Vec<usize> = (0..self.axes.len()).filter(|index| changes(*index)).collect();
+            match *around.as_slice() {
                 [] => self.fixed.push(limit),
                 [one] => {
                     if let Some(axis) = self.axes.get_mut(one) {

@@ -60,19 +60,18 @@ impl Adversary for Spray {
         if !is_free(aim) || subjects < EVERYBODY.saturating_mul(copies(aim).into()) {
             return None;
         }
-        let mut says = format!(
-            "one address made {} guesses at {} accounts in {}: nothing counts by address",
+        let guess = aim.code.as_ref().and_then(|code| Guess::of(code).ok());
+        let taken = guess.map_or_else(String::new, |guess| {
+            let a_day = beside.attack.guesses_per_day(beside.play.length).min(most_a_day(beside));
+            let taken = spoken_figure(a_day * guess.chance_of_one());
+            format!("; at that rate {taken} of them are taken over a day")
+        });
+        let says = format!(
+            "one address made {} guesses at {} accounts in {}: nothing counts by address{taken}",
             spoken_count(guesses.into()),
             spoken_count(subjects.into()),
             went_on(beside),
         );
-        if let Some(guess) = aim.code.as_ref().and_then(|code| Guess::of(code).ok()) {
-            let a_day = beside.attack.guesses_per_day(beside.play.length).min(most_a_day(beside));
-            says += &format!(
-                "; at that rate {} of them are taken over a day",
-                spoken_figure(a_day * guess.chance_of_one())
-            );
-        }
         Some(Exposed { finding: Some("one-address-tries-everybody"), says })
     }
 }
