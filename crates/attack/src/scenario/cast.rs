@@ -116,12 +116,14 @@ impl Cast {
     }
 }
 
-/// Returns which limit a schedule is made for: the one that is said, else the first that the adversary fits.
+/// Returns which limit a schedule is made for: the one that is said, else the rule's own that the policy names first, or the
+/// first that the adversary fits.
 fn focus(script: &Script<'_>, attacker: &Attacker, adversary: &dyn Adversary) -> Result<usize, Problems> {
     let guards = &script.aim.guards;
     let Some(limit) = &attacker.limit else {
+        let usual = script.aim.focus;
         let fits = |focus: &usize| adversary.fits(&Aim { focus: *focus, ..script.aim.clone() });
-        return Ok((0..guards.len()).find(fits).unwrap_or(script.aim.focus));
+        return Ok([usual].into_iter().chain(0..guards.len()).find(fits).unwrap_or(usual));
     };
     let found = guards.iter().position(|guard| guard.name == limit.name);
     found.ok_or_else(|| {

@@ -65,7 +65,7 @@ fn adversaries_at_one_account_share_what_its_limit_admits() {
 /// Guards the seed: the same one is the same course of events to the last figure, and another one is another.
 #[test]
 fn a_seed_is_one_course_of_events() {
-    let text = "length: 2h\nadversaries: [{ greedy: { jitter: 50ms } }]\npeople: { count: 20, every: 10m }";
+    let text = "length: 20m\nadversaries: [{ greedy: { jitter: 50ms } }]\npeople: { count: 20, every: 10m }";
     let limits = per_account(bucket());
     let of = |seed| format!("{:?}", played(&limits, text, seed));
     assert_eq!(of(7), of(7));
@@ -93,7 +93,7 @@ fn people_whom_an_attack_does_not_touch_meet_the_same_with_it_as_without() {
 /// Guards the victim against being lost among the others: an account that is held full denies its owner, and nobody else.
 #[test]
 fn who_is_attacked_is_told_from_the_others() {
-    let text = "length: 12h\nadversaries: [{ greedy: { rate: 5 per 1s } }]\npeople: { count: 10, every: 20m, typo: 0% }";
+    let text = "length: 4h\nadversaries: [{ greedy: { rate: 5 per 1s } }]\npeople: { count: 10, every: 10m, typo: 0% }";
     let (rule, people) = played(&per_account(bucket()), text, 5);
     let people = people.unwrap();
     let attacked = people.attacked.unwrap();
@@ -222,10 +222,89 @@ fn what_cannot_be_played_is_told_at_its_place() {
 #[test]
 fn progress_rises_to_the_end() {
     let limits = per_account(bucket());
-    let text = "length: 2h\nadversaries: [greedy]\npeople: { count: 5, every: 5m }";
+    let text = "length: 1h\nadversaries: [greedy]\npeople: { count: 5, every: 5m }";
     let mut told = Vec::new();
     let target = Arc::new(limits.clone());
     perform(target, limits.aim(Class::Verify), &scenario(text), 1, &mut |share| told.push(share)).unwrap();
     assert!(told.is_sorted() && told.len() > 100 && told.len() < 250, "{told:?}");
     assert_eq!(told.last(), Some(&1.0));
+}
+
+const EXAMPLE: &str = include_str!("../../../../examples/verify.scenario.yaml");
+const PAGE: &str = include_str!("../../../../docs/attack-scenarios.md");
+
+fn quillon() -> Arc<Policy> {
+    let text = include_str!("../../../../examples/quillon.yaml");
+    Arc::new(tidegate_policy::parse("quillon.yaml", text).unwrap_or_else(|problems| panic!("{problems}")))
+}
+
+/// Plays a scenario at the verify rule of the example policy.
+fn at_quillon(scenario: &Scenario) -> ScenarioReport {
+    play(&quillon(), "quillon.yaml", scenario, None, &mut |_| {}).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Guards the example and the page's against each other, and both against names that are not there: the victim of a lockout
+/// is the one who is shut out, and nobody is who is not attacked while the store answers.
+#[test]
+fn the_page_shows_the_example_and_it_can_be_played() {
+    let body = EXAMPLE.find("tidegate-scenario: 1").map(|at| &EXAMPLE[at..]).unwrap();
+    assert!(PAGE.contains(&format!("```yaml other\n{body}```\n")), "{body}");
+    let mut scenario = Scenario::parse("s.yaml", EXAMPLE).unwrap_or_else(|problems| panic!("{problems}"));
+    scenario.outages.clear();
+    scenario.people.as_mut().unwrap().count = 20;
+    let report = at_quillon(&scenario);
+    let rule = &report.report.rules[0];
+    let names: Vec<&str> = rule.rows.iter().map(|row| row.adversary).collect();
+    assert_eq!(names, ["mix", "lockout", "spray"]);
+    assert_eq!((rule.rule.as_str(), rule.limits.len(), report.report.seed), ("verify", 4, 7));
+    assert!(rule.limits.iter().all(|limit| !limit.says.is_empty()), "{:?}", rule.limits);
+    assert_eq!(rule.rows[1].worst.admitted, 9, "nine wrong codes a day are all that an account allows");
+    assert!(!report.report.is_exceeded());
+    let people = report.people.unwrap();
+    assert_eq!((people.alone.everybody.denied, people.alone.everybody.in_vain), (0, 0));
+    let victim = people.attacked.unwrap().victim;
+    assert!(victim.in_vain > 3 && victim.shut_out == 0, "{victim:?}");
+}
+
+/// Guards the figure that people who do nothing odd are never refused by the example policy: they mistype one try in ten,
+/// and nine wrong codes a day are more than anybody comes to.
+#[test]
+fn people_alone_are_never_refused_by_the_example_policy() {
+    let text = "tidegate-scenario: 1\nrule: verify\nlength: 1d\npeople: { count: 40, every: 2h, behind_one_address: 20 }\n";
+    let scenario = Scenario::parse("s.yaml", text).unwrap();
+    let met = at_quillon(&scenario).people.unwrap();
+    assert_eq!(met.attacked, None);
+    let everybody = met.alone.everybody;
+    assert!(
+        (410..550).contains(&everybody.visits),
+        "480 are expected, with a standard deviation of 22: {everybody:?}"
+    );
+    assert!(everybody.tries > everybody.visits, "some mistype");
+    assert_eq!((everybody.denied, everybody.in_vain, everybody.shut_out), (0, 0, 0));
+}
+
+/// Guards the names against being looked up in vain: of rules and limits at the policy's, of adversaries at the bench's.
+#[test]
+fn names_that_are_not_there_and_adversaries_without_use_are_told() {
+    let fails = |rest: &str| {
+        let text = format!("tidegate-scenario: 1\nlength: 1h\n{rest}\n");
+        let scenario = Scenario::parse("s.yaml", &text).unwrap_or_else(|problems| panic!("{problems}"));
+        play(&quillon(), "quillon.yaml", &scenario, None, &mut |_| {}).unwrap_err().to_string()
+    };
+    assert_eq!(
+        fails("rule: verfy\nadversaries: [gredy, { lockout: { limit: verify/per-acount } }]"),
+        "s.yaml:3:7: the policy has no rule \"verfy\"; did you mean \"verify\"?\n\
+         s.yaml:4:15: there is no adversary \"gredy\"; did you mean \"greedy\"?\n\
+         s.yaml:4:42: the policy has no limit \"verify/per-acount\"; did you mean \"verify/per-account\"?"
+    );
+    assert_eq!(
+        fails("rule: verify\nadversaries: [{ greedy: { limit: send/everyone } }]"),
+        "s.yaml:4:34: no request at the rule verify asks the limit send/everyone; they ask edge/per-client, \
+         verify/per-account, verify/per-challenge, verify/wrong-per-day"
+    );
+    assert_eq!(
+        fails("rule: verify\nadversaries: [greedy, instances]"),
+        "s.yaml:4:23: instances has nothing to gain at the rule verify as it is run here; leave it out, or name another \
+         rule, another limit, or another topology"
+    );
 }
