@@ -89,6 +89,12 @@ pub trait Actor: Send {
     /// Returns what he does next, after the answer to what he did last; `None` when he is done. First he is asked without
     /// an answer.
     fn next(&mut self, last: Option<&Answer>, chance: &mut Chance) -> Option<Act>;
+
+    /// Returns whether what he does next is done to learn, on accounts of his own: it meets the limits, and is no part of the
+    /// attack that is told and measured.
+    fn is_learning(&self) -> bool {
+        false
+    }
 }
 
 /// Whose requests a seat's are.

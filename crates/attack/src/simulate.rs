@@ -143,7 +143,10 @@ impl Run {
         act: &Act,
         sink: &mut dyn FnMut(&Event),
     ) -> Answer {
-        let role = self.seats.get(seat).map_or(Role::Person, |(seat, _)| seat.role);
+        let by = self.seats.get(seat).map(|(seat, _)| seat);
+        let is_learning = by.is_some_and(|seat| seat.actor.is_learning());
+        // What is not measured is held against no bound, and touches none.
+        let role = by.filter(|_| !is_learning).map_or(Role::Person, |seat| seat.role);
         let mut answer = Answer { at, admitted: 0, refused: 0, retry_after: None, degraded: false };
         for _ in 0..act.requests {
             self.requests = self.requests.saturating_add(1);
@@ -155,6 +158,9 @@ impl Run {
                 answer.retry_after = seen.retry_after;
             }
             answer.degraded = seen.degraded;
+            if is_learning {
+                continue;
+            }
             sink(&Event {
                 at,
                 seat,
@@ -178,7 +184,11 @@ fn stream(seed: u64, index: u64) -> Chance {
 }
 
 /// Returns an instant near one, by a normal distribution.
-#[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "jitters are seconds at most")]
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "jitters are seconds at most"
+)]
 fn off(at: Timestamp, jitter: Span, chance: &mut Chance) -> Timestamp {
     if jitter == Span::ZERO {
         return at;

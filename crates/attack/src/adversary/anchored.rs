@@ -2,7 +2,7 @@
 //!
 //! A window that begins with a key's first hit resets at an instant that the caller chose. One early hit is the price: 2L − 1
 //! pass in two microseconds, or within any window's length. A lockout counts in such a window too. There the last attempt
-//! allowed would lock, so it keeps one short of it: 2A − 2 with the opening one.
+//! allowed would lock, so it keeps one short of it, and locks with the next: 2A − 2 in two microseconds.
 
 use tidegate_algorithms::{Anchor, Lockout, Quota, Span, Timestamp};
 
@@ -57,7 +57,7 @@ impl Adversary for Anchored {
             rest: at_once(aim.burst().saturating_sub(1).saturating_sub(spare)),
             start: play.start,
             margin: margin(&guard.quota, play),
-            then,
+            then: then.locking_first(),
         };
         vec![Seat::adversary(hand).with_jitter(play.jitter)]
     }

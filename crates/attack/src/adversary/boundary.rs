@@ -101,17 +101,14 @@ impl Actor for Hand {
             Side::Before => before(boundary, self.margin.max(Span::from_micros(1))),
             Side::After => boundary.saturating_add(self.margin),
         });
-        let at = match straddled.filter(|at| *at < self.end) {
-            Some(at) => {
-                self.last = self.boundary;
-                let skipped = self.boundary.and_then(|boundary| boundary_after(&self.quota, boundary));
-                self.boundary = skipped.and_then(|boundary| boundary_after(&self.quota, boundary));
-                at
-            }
-            None => {
-                self.boundary = None;
-                self.left_over()?
-            }
+        let at = if let Some(at) = straddled.filter(|at| *at < self.end) {
+            self.last = self.boundary;
+            let skipped = self.boundary.and_then(|boundary| boundary_after(&self.quota, boundary));
+            self.boundary = skipped.and_then(|boundary| boundary_after(&self.quota, boundary));
+            at
+        } else {
+            self.boundary = None;
+            self.left_over()?
         };
         Some(Act::one(at, at_victim()).times(self.requests))
     }
@@ -162,14 +159,14 @@ mod tests {
             let quota = fixed(Anchor::Clock);
             let jitter = Span::from_millis(millis);
             let play = Play { jitter, ..play(Span::from_secs(20), Span::from_secs(15)) };
-            let plays = 4_000_u32;
+            let plays = 1_500_u32;
             let peaks = (0..plays).map(|seed| {
                 let hands = hands(&Aim::at(quota), &play, Span::from_millis(250));
                 u32::try_from(seats(hands, quota, &play, seed.into()).peak(Span::from_secs(30))).unwrap()
             });
             let mean = f64::from(peaks.sum::<u32>()) / f64::from(plays);
-            // The deviation of a peak is below 0.8: three of the mean's are below 0.04.
-            assert!((mean - known).abs() < 0.045, "{mean} for a deviation of {millis} ms, known is {known}");
+            // The deviation of a peak is below 0.8: three of the mean's are below 0.062.
+            assert!((mean - known).abs() < 0.067, "{mean} for a deviation of {millis} ms, known is {known}");
         }
     }
 

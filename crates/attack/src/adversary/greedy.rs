@@ -32,7 +32,7 @@ impl Adversary for Greedy {
 
     fn seats(&self, aim: &Aim, play: &Play) -> Vec<Seat> {
         let every = pace(aim, play);
-        vec![Seat::adversary(Every { at: play.start, every, end: play.end() }).with_jitter(play.jitter)]
+        vec![Seat::adversary(Hand { at: play.start, every, end: play.end() }).with_jitter(play.jitter)]
     }
 }
 
@@ -47,13 +47,18 @@ fn pace(aim: &Aim, play: &Play) -> Span {
     Span::from_micros((unit.max().unwrap_or(0) / 50).max(fastest))
 }
 
-struct Every {
+/// Returns somebody who asks from an instant on, every so often.
+pub(super) fn every(at: Timestamp, every: Span, end: Timestamp) -> impl Actor {
+    Hand { at, every, end }
+}
+
+struct Hand {
     at: Timestamp,
     every: Span,
     end: Timestamp,
 }
 
-impl Actor for Every {
+impl Actor for Hand {
     fn next(&mut self, _last: Option<&Answer>, _chance: &mut Chance) -> Option<Act> {
         let at = self.at;
         self.at = at.saturating_add(self.every);
@@ -90,7 +95,7 @@ mod tests {
     fn a_step_that_fits_no_window_finds_less_of_a_log_and_all_of_a_bucket() {
         let found = |quota: Quota, millis: u64| {
             let play = play(Span::from_secs(9), HOUR);
-            let hand = Every { at: play.start, every: Span::from_millis(millis), end: play.end() };
+            let hand = Hand { at: play.start, every: Span::from_millis(millis), end: play.end() };
             seats(vec![Seat::adversary(hand)], quota, &play, 1).admitted.len()
         };
         // 112 times five in 32 seconds, and four in the last sixteen.

@@ -23,6 +23,7 @@ mod instances;
 mod ipv6;
 mod lockout;
 mod low_and_slow;
+mod informed;
 mod mirror;
 mod outage;
 mod paced;
@@ -42,6 +43,7 @@ mod spray;
 mod staged;
 mod success;
 #[cfg(test)]
+mod denials;
 #[cfg(test)]
 mod trial;
 mod volleys;
@@ -323,6 +325,7 @@ pub fn adversaries() -> &'static [&'static dyn Adversary] {
         &paced::Paced,
         &burst::Burst,
         &refill::Refill,
+        &informed::Informed,
         &addresses::Addresses,
         &ipv6::Ipv6,
         &forwarded::Spoof,

@@ -153,8 +153,8 @@ mod tests {
         let limits = [(log(), 600), (counter(), 600), (fixed(Anchor::Clock), 600), (bucket(), 360)];
         let others = [(fixed(Anchor::FirstHit), 600), (leaky, 360), (thirds, 1543)];
         for (quota, known) in limits.into_iter().chain(others) {
-            for seed in 0..20 {
-                let play = play(Span::from_millis(seed * 997), hour);
+            for seed in 0..5 {
+                let play = play(Span::from_millis(seed * 4_997), hour);
                 let trial = seats(Paced.seats(&Aim::at(quota), &play), quota, &play, seed);
                 assert_eq!(trial.refused, 0, "{quota:?} with chance {seed}");
                 let passed = trial.admitted.len();
@@ -185,8 +185,8 @@ mod tests {
             Quota::lockout(1, ms(10), ms(7)).unwrap(),
         ];
         for quota in quotas {
-            for seed in 0..40 {
-                let play = play(Span::from_micros(seed * 251), Span::from_millis(500));
+            for seed in 0..12 {
+                let play = play(Span::from_micros(seed * 831), Span::from_millis(500));
                 let trial = seats(Paced.seats(&Aim::at(quota), &play), quota, &play, seed);
                 assert_eq!(trial.refused, 0, "{quota:?} with chance {seed}");
                 assert!(trial.admitted.len() > 60, "{quota:?}: {}", trial.admitted.len());

@@ -61,12 +61,22 @@ impl Taking {
         let free = AsFree::new(Mirror::new(aim)?, begin, play);
         match guard.quota {
             Quota::Lockout(quota) if quota.attempts().is_multiple_of(guard.cost.max(1)) => {
-                let left = play.end().saturating_since(begin);
-                let (most, rounds) = (aim.burst(), rounds(quota, aim.burst(), left));
-                Some(Self::Rounds(Rounds { quota, free, most, rounds, end: play.end() }))
+                let time = play.end().saturating_since(begin);
+                let most = aim.burst();
+                let planned = rounds(quota, most, time);
+                Some(Self::Rounds(Rounds { quota, free, most, planned, locks: false, end: play.end() }))
             }
             _ => Some(Self::Free(free)),
         }
+    }
+
+    /// Takes a whole lot that locks before anything else, whatever that costs later.
+    pub(super) fn locking_first(mut self) -> Self {
+        if let Self::Rounds(Rounds { quota, free, most, planned, locks, end }) = &mut self {
+            let left = end.saturating_since(free.from()).as_micros().saturating_sub(quota.lock().as_micros());
+            (*locks, *planned) = (true, rounds(*quota, *most, Span::from_micros(left)));
+        }
+        self
     }
 
     /// Returns what is known and when something is asked for next.
@@ -123,7 +133,9 @@ pub(super) struct Rounds {
     quota: Lockout,
     free: AsFree,
     most: u32,
-    rounds: Plan,
+    planned: Plan,
+    /// Whether the next round locks, outside the plan.
+    locks: bool,
     end: Timestamp,
 }
 
@@ -135,13 +147,15 @@ impl Actor for Rounds {
         // A round that did not lock is over with its window.
         let over = self.free.mirror().forgotten(self.free.from());
         let at = over.max(self.free.from());
-        let Plan { locking, short } = self.rounds;
+        let Plan { locking, short } = self.planned;
         let is_last = at.saturating_add(self.quota.within()) >= self.end;
-        let requests = if short > 0 && self.most > 1 && !is_last {
-            self.rounds.short = short.saturating_sub(1);
+        let requests = if std::mem::take(&mut self.locks) {
+            self.most
+        } else if short > 0 && self.most > 1 && !is_last {
+            self.planned.short = short.saturating_sub(1);
             self.most.saturating_sub(1)
         } else {
-            self.rounds.locking = locking.saturating_sub(1);
+            self.planned.locking = locking.saturating_sub(1);
             self.most
         };
         let at = at.saturating_add(self.free.late());

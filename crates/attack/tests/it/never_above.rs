@@ -75,6 +75,14 @@ fn limits(chance: &mut Pcg64Mcg) -> Limits {
     Limits(limits)
 }
 
+/// Every second time one that fits a limit on one key.
+fn chosen(chance: &mut Pcg64Mcg) -> usize {
+    let any = chance.random_range(0..adversaries().len());
+    let name = ON_ONE_KEY[chance.random_range(0..ON_ONE_KEY.len())];
+    let on_one_key = adversaries().iter().position(|adversary| adversary.name() == name);
+    if chance.random_range(0..2) == 0 { any } else { on_one_key.unwrap_or(any) }
+}
+
 /// A few windows at any phase, with jitter at times.
 fn when(quota: &Quota, chance: &mut Pcg64Mcg) -> Play {
     let window = quota.window().as_micros().max(1_000);
@@ -95,7 +103,7 @@ fn nothing_exceeds_its_bound_against_any_adversary() {
         let limits = limits(&mut chance);
         let focus = chance.random_range(0..limits.0.len());
         let play = when(&limits.0[focus].0, &mut chance);
-        let index = chance.random_range(0..adversaries().len());
+        let index = chosen(&mut chance);
         let adversary = adversaries()[index];
         if !adversary.fits(&limits.aim(focus)) {
             continue;
@@ -108,7 +116,7 @@ fn nothing_exceeds_its_bound_against_any_adversary() {
     }
     for name in ON_ONE_KEY {
         let index = adversaries().iter().position(|adversary| adversary.name() == name);
-        assert!(index.is_some_and(|index| played[index] > 100), "{name} was hardly played: {played:?}");
+        assert!(index.is_some_and(|index| played[index] > 60), "{name} was hardly played: {played:?}");
     }
     assert!(passed > 20 * PAIRS, "only {passed} requests passed: nothing was put to the test");
     assert!(at_the_bound > PAIRS / 10, "only {at_the_bound} pairs came up to a bound");
