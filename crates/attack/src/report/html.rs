@@ -82,7 +82,9 @@ impl Html {
                     "<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"{width}\"><span>{heading}</span></th></tr>\n"
                 ));
             }
-            rows.iter().for_each(|row| self.row(row));
+            for row in rows {
+                self.row(row);
+            }
             self.raw("</tbody>\n");
         }
         self.raw("</table></div>\n");

@@ -224,7 +224,9 @@ fn of_rule(html: &mut Html, rule: &RuleReport, id: &str) {
     let drawings = drawn::of_rule(rule, id);
     if !drawings.is_empty() {
         html.raw("<div class=\"plots\">\n");
-        drawings.iter().for_each(|drawing| drawing.put(html));
+        for drawing in &drawings {
+            drawing.put(html);
+        }
         html.raw("</div>\n");
     }
     if !rule.rows.is_empty() {

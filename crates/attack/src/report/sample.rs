@@ -9,6 +9,8 @@ use tidegate_review::Guess;
 use super::{GuessSeen, LimitShown, Report, Row, RuleReport, Trade};
 use crate::act::{Act, Actor, Answer, Chance, Seat, Who};
 use crate::adversary::{Adversary, Aim, Exposed, Means, Need, Play, address, at_victim};
+use crate::bench::{Effort, Options};
+use crate::compare::{Comparison, compare};
 use crate::stage::Stage;
 use crate::target::Bare;
 
@@ -65,6 +67,13 @@ pub(super) fn report(policy: &str) -> Report {
     let rules = vec![verify, login, closed];
     let requests = rules.iter().flat_map(|rule| &rule.rows).map(|row| row.worst.requests).sum();
     Report { policy: policy.to_owned(), seed: 7, requests, rules }
+}
+
+/// Returns a comparison of two limits, of few and short plays.
+pub(super) fn comparison() -> Comparison {
+    let effort = Effort { phases: 1, short_requests: 300, length: DAY, long_requests: 2_000 };
+    let options = Options { effort, ..Options::default() };
+    compare(&[fixed(), bucket()], None, &six_digits(), &options, &|_| {}).unwrap()
 }
 
 fn rule(name: &str, quota: Quota, rows: Vec<Row>, exposed: Vec<Exposed>) -> RuleReport {

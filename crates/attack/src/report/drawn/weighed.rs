@@ -37,7 +37,7 @@ pub(super) fn fullest_windows(rule: &RuleReport, id: &str) -> Option<Drawing> {
         name(most),
     );
     if more > 0 {
-        caption.push_str(&format!(" {more} more stand in the table."));
+        caption.push_str(" More stand in the table.");
     }
     let title = format!("Adversaries side by side: the fullest {span}.");
     let told = Told { id, title: &title, caption: &caption };
@@ -66,8 +66,8 @@ pub(in crate::report) fn traded(trades: &[Trade], id: &str) -> Option<Drawing> {
     let low = spots.iter().map(|spot| spot.y).fold(f64::INFINITY, f64::min);
     spots.first()?;
     let x =
-        Axis::log("time by which half of all guesses hit", (least / 5.0).max(1.0), most * 5.0, Unit::Seconds);
-    let y = Axis::log("requests an hour that keep somebody out", low / 3.0, high * 3.0, Unit::Count);
+        Axis::log("time by which half of all guesses hit", (least / 10.0).max(1.0), most * 10.0, Unit::Seconds);
+    let y = Axis::log("requests an hour that keep somebody out", low / 10.0, high * 10.0, Unit::Count);
     let caption = "The fewest requests an hour that leave no gap for a day. Further right a guess takes longer; further up it \
                    is dearer to keep somebody out on purpose. A tighter limit goes right and down: what keeps both is \
                    another key, or a way in for whom you know.";

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use tidegate_browser_kit::{Browser, Page, Scheme};
 
-use super::super::sample;
+use super::super::{comparison_page, sample};
 use super::*;
 
 /// A text that tries to be markup wherever it stands.
@@ -166,6 +166,7 @@ impl File {
     fn of(name: &str, page: &str) -> Self {
         let path = std::env::temp_dir().join(format!("tidegate-{name}-{}.html", std::process::id()));
         fs::write(&path, page).unwrap();
+       
 
         Self(path)
     }
@@ -177,17 +178,41 @@ impl Drop for File {
     }
 }
 
+/// Guards whoever chooses a limit: each stands with what it comes to, and a promise with what keeps it.
+#[test]
+fn a_comparison_shows_every_limit_in_its_table_and_in_its_drawings() {
+    let page = comparison_page(&sample::comparison());
+    elements(&page);
+    for numbers in
+        ["fixed_window: { limit: 5, window: 30s }", "token_bucket: { capacity: 4, refill: 1 per 10s }"]
+    {
+        assert!(page.contains(&format!("<small>{numbers}</small>")), "{numbers}");
+    }
+    assert!(page.contains("To promise never more than 5 in any 30 s"));
+    assert_eq!(page.matches("<figcaption><strong>").count(), 4);
+    assert_eq!(page.matches("role=\"img\"").count(), 4);
+}
+
 /// Guards against a page that is cut off on a phone, or that cannot be read at night.
 #[test]
-fn a_browser_shows_it_in_light_and_dark_on_a_phone_and_on_a_desk() {
-    let file = File::of("attack-page", &page(&sample::report("policy.yaml")));
+fn a_browser_shows_pages_in_light_and_dark_on_a_phone_and_on_a_desk() {
+    let pages = [page(&sample::report("policy.yaml")), comparison_page(&sample::comparison())];
+    let titles = ["What policy.yaml lets through", "Limits side by side"];
     let browser = Browser::start();
-    let shown = browser.page();
-    shown.open(&file.0);
+    for (page, title) in pages.iter().zip(titles) {
+        let (file, shown) = (File::of("attack-page", page), browser.page());
+        shown.open(&file.0);
+        assert_eq!(shown.value("document.title"), title);
+        is_readable(&shown);
+        shown.paper(Scheme::Dark);
+        assert_eq!(shown.value("getComputedStyle(document.body).color"), "rgb(27, 31, 36)", "paper is white");
+    }
+}
+
+fn is_readable(shown: &Page<'_>) {
     let mut looks = BTreeSet::new();
-    for (width, scheme) in
-        [390, 1280].into_iter().flat_map(|width| [(width, Scheme::Light), (width, Scheme::Dark)])
-    {
+    let schemes = |width| [(width, Scheme::Light), (width, Scheme::Dark)];
+    for (width, scheme) in [390, 1280].into_iter().flat_map(schemes) {
         shown.screen(width, scheme);
         assert_eq!(shown.overflowing(), [""; 0], "at {width} pixels");
         let (contrast, text) = shown.lowest_contrast();
@@ -196,10 +221,7 @@ fn a_browser_shows_it_in_light_and_dark_on_a_phone_and_on_a_desk() {
         assert!(smallest >= 10.5, "letters of {smallest:.1} pixels at {width}");
         assert_eq!(shown.value(CLASHES).to_string(), "[]", "at {width}");
         looks.insert(shown.value(COLOURS).to_string());
-        pictured(&shown);
+        pictured(shown);
     }
     assert_eq!(looks.len(), 2, "one look in light and another in dark: {looks:?}");
-    shown.paper(Scheme::Dark);
-    assert_eq!(shown.value("getComputedStyle(document.body).color"), "rgb(27, 31, 36)", "paper is white");
-    assert_eq!(shown.value("document.title"), "What policy.yaml lets through");
 }

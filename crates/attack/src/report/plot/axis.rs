@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn every_value_lies_on_the_axis() {
         let axis = Axis::log("", 1.0, 100.0, Unit::Seconds);
-        assert_eq!([0.0, -1.0, f64::NAN].map(|value| axis.place(value)), [0.0; 3]);
+        assert!([0.0, -1.0, f64::NAN].iter().all(|value| axis.place(*value) == 0.0));
         assert!((axis.place(10.0) - 0.5).abs() < 1e-12);
         assert_eq!([1e9, f64::INFINITY].map(|value| axis.place(value))[0].to_bits(), 1_f64.to_bits());
         let nothing = Axis::linear("", 0.0, Unit::Count);
