@@ -199,7 +199,9 @@ struct Sender {
 impl Sender {
     /// Sends to numbers of so many blocks.
     fn pumping(blocks: u32, aim: &Aim, play: &Play) -> Seat {
-        let each = play.means.subjects.checked_div(blocks).unwrap_or(0).clamp(1, BLOCK);
+        let subjects = play.means.subjects.max(1);
+        let blocks = blocks.min(subjects);
+        let each = subjects.checked_div(blocks).unwrap_or(0).clamp(1, BLOCK);
         let numbers = u64::from(each).saturating_mul(blocks.into());
         let hours = play.length.as_micros().div_ceil(HOUR.as_micros());
         let most = numbers.saturating_mul(EACH).saturating_mul(hours);

@@ -65,7 +65,7 @@ fn what_is_sent_in_an_hour_is_the_least_of_what_each_part_may() {
         (&Block, &[by_client, by_number, for_all], MEANS, 100),
         (&Block, &[], many, 2 * 5_000),
         (&Block, &[], (20, 5_000, 1), 3_600),
-        (&World, &[by_range, (an_hour(100_000), EVERYONE)], slow, 2 * 1_000),
+        (&World, &[by_range, (an_hour(100_000), EVERYONE)], slow, 2 * 500),
         (&Flood, &[by_client], MEANS, 20 * 30),
     ];
     for (adversary, limits, means, wanted) in cases {
