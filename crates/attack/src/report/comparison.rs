@@ -127,7 +127,11 @@ fn drawings(comparison: &Comparison, span: &str) -> Vec<Drawing> {
     let bars = bars(told, &fullest, ("seen", "the most by the closed form"));
     let in_span =
         |row: &&Row| drawn::in_span(&row.worst.peaks, comparison.span_micros).map_or(0, |peak| peak.seen);
-    let worst = picked(comparison, |column| column.rows.iter().max_by_key(in_span));
+    // Of equals the first: simpler ones come earlier.
+    let worst = picked(comparison, |column| {
+        let rows = column.rows.iter().rev().filter(|row| row.worst.people.tries == 0);
+        rows.max_by_key(in_span)
+    });
     let told = Told {
         id: "growth",
         title: "How much passes, and when.",

@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use tidegate_browser_kit::{Browser, Scheme};
+
 use crate::process::{Folder, run, text};
 
 const SEED: &str = "../../../../../examples/seed-otp.yaml";
@@ -223,34 +225,25 @@ fn the_page_needs_nothing_else_and_is_read_in_light_and_dark() {
         assert!(!page.contains(outside), "{outside}");
     }
     assert!(page.contains("prefers-color-scheme: dark") && page.contains("name=\"viewport\""));
-    let Some(browser) = browser() else { return };
     let folder = Folder::new("threat-page");
-    let told = "<script>const of = getComputedStyle(document.body);
-        document.title = [of.backgroundColor, of.color, document.querySelectorAll('article').length,
-        document.documentElement.scrollWidth <= innerWidth].join(' ')</script></body>";
-    let file = folder.file("page.html", page.replace("</body>", told));
-    let limits = page.matches("<article").count();
-    for (scheme, colours) in
-        [(1, "rgb(255, 255, 255) rgb(27, 31, 36)"), (0, "rgb(21, 24, 28) rgb(232, 234, 237)")]
-    {
-        let mut command = Command::new(&browser);
-        command.args(["--headless", "--no-sandbox", "--disable-gpu", "--window-size=1280,900", "--dump-dom"]);
-        command.arg(format!("--user-data-dir={}", folder.path("profile").display()));
-        command.arg(format!("--blink-settings=preferredColorScheme={scheme}")).arg(&file);
-        let output = command.output().unwrap();
-        let dom = text(&output.stdout);
-        let title = dom.split("<title>").nth(1).and_then(|rest| rest.split("</title>").next());
-        assert_eq!(title, Some(format!("{colours} {limits} true").as_str()), "{}", text(&output.stderr));
+    let file = folder.file("page.html", page);
+    let (browser, limits) = (Browser::start(), page.matches("<article").count());
+    let shown = browser.page();
+    shown.open(&file);
+    for (scheme, colours) in [
+        (Scheme::Light, ["rgb(255, 255, 255)", "rgb(27, 31, 36)"]),
+        (Scheme::Dark, ["rgb(21, 24, 28)", "rgb(232, 234, 237)"]),
+    ] {
+        for width in [390, 1280] {
+            shown.screen(width, scheme);
+            let style = |name: &str| shown.value(&format!("getComputedStyle(document.body).{name}"));
+            assert_eq!([style("backgroundColor"), style("color")], colours);
+            assert_eq!(shown.overflowing(), [""; 0], "{width}");
+            let (contrast, text) = shown.lowest_contrast();
+            assert!(contrast >= 7.0, "{contrast} to 1: {text}");
+        }
     }
-}
-
-/// Returns a browser of this machine, if there is one.
-fn browser() -> Option<PathBuf> {
-    let paths = std::env::var_os("PATH")?;
-    let names = ["chromium", "chromium-browser", "google-chrome"];
-    std::env::split_paths(&paths)
-        .flat_map(|folder| names.map(|name| folder.join(name)))
-        .find(|path| path.is_file())
+    assert_eq!(shown.value("document.querySelectorAll('article').length"), limits);
 }
 
 /// Guards the pages against showing what the commands no longer say.
