@@ -35,6 +35,7 @@ pub(super) fn of(script: &Script<'_>, run: &Run) -> Vec<Row> {
             needs: Vec::new(),
             with: None,
             limit: None,
+            goes_on: run.each.iter().all(|(part, _)| goes_on(script, part)),
         };
         row(script, run, about, &script.whole(), &run.all)
     });
@@ -56,6 +57,13 @@ struct About {
     needs: Vec<&'static str>,
     with: Option<String>,
     limit: Option<String>,
+    /// Whether it goes on to the end, so that what it sustained tells what it would go on with.
+    goes_on: bool,
+}
+
+/// Returns whether an adversary plays to the end of the scenario.
+fn goes_on(script: &Script<'_>, part: &Part) -> bool {
+    part.play.end() == script.whole().end()
 }
 
 impl About {
@@ -67,12 +75,13 @@ impl About {
             needs: adversary.needs().iter().map(|need| need.words()).collect(),
             with: script.scenario.adversaries.get(part.index).and_then(with),
             limit: part.limit.clone(),
+            goes_on: goes_on(script, part),
         })
     }
 }
 
 fn row(script: &Script<'_>, run: &Run, about: About, play: &Play, measured: &Measured) -> Row {
-    let guess = script.stage.guess.as_ref().filter(|_| measured.guesses > 0);
+    let guess = script.stage.guess.as_ref().filter(|_| measured.guesses > 0 && about.goes_on);
     Row {
         adversary: about.name,
         what: about.what,

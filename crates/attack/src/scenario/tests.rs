@@ -196,6 +196,11 @@ fn the_scenario_s_code_is_what_is_guessed_at() {
     let rule = played(&per_account(bucket()), text, 1).0;
     assert_eq!(rule.chance_of_one, Some(0.0005));
     assert!(rule.code.is_some() && rule.rows[0].guess.is_some());
+    // What somebody comes to who stops in the midst tells nothing of the years to come.
+    let stops =
+        played(&per_account(bucket()), &text.replace("greedy", "greedy, { greedy: { for: 30m } }"), 1).0;
+    let told: Vec<bool> = stops.rows.iter().map(|row| row.guess.is_some()).collect();
+    assert_eq!(told, [false, true, false]);
     let none = played(&per_account(bucket()), "length: 1h\nadversaries: [greedy]", 1).0;
     assert!(none.code.is_none() && none.rows[0].guess.is_none());
 }
