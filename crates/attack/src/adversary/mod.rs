@@ -48,6 +48,8 @@ mod denials;
 mod trial;
 mod volleys;
 mod weighted;
+#[cfg(test)]
+mod mistaken;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
