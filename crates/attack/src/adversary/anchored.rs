@@ -6,9 +6,10 @@
 
 use tidegate_algorithms::{Anchor, Lockout, Quota, Span, Timestamp};
 
+use super::doubled::doubled;
 use super::mirror::{at_once, before, margin};
 use super::refill::Taking;
-use super::{Adversary, Aim, Need, Play, at_victim};
+use super::{Adversary, Aim, Beside, Exposed, Need, Play, at_victim};
 use crate::act::{Act, Actor, Answer, Chance, Seat};
 
 /// Opens a window, and takes the end of it together with the whole next one.
@@ -60,6 +61,14 @@ impl Adversary for Anchored {
             then: then.locking_first(),
         };
         vec![Seat::adversary(hand).with_jitter(play.jitter)]
+    }
+
+    fn exposes(&self, aim: &Aim, beside: &Beside<'_>) -> Option<Exposed> {
+        // A lockout is no window that lets its attempts through twice by mistake: it has locked by then.
+        let is_window = aim.guard().is_some_and(|guard| matches!(guard.quota, Quota::FixedWindow(_)));
+        let doubled =
+            doubled(aim, beside, "aligned-window-on-sign-in", "its window ends when the caller has chosen");
+        doubled.filter(|_| is_window)
     }
 }
 

@@ -110,11 +110,14 @@ pub(super) struct AsFree {
 }
 
 impl AsFree {
-    /// Begins at an instant, with what is known by then.
-    pub(super) fn new(mirror: Mirror, from: Timestamp, play: &Play) -> Self {
-        let unit = unit_time(&mirror.quota, mirror.cost).as_micros();
-        let patience = Span::from_micros((unit / 50).max(play.jitter.as_micros()).max(1));
-        Self { mirror, not_before: from, end: play.end(), late: play.jitter, patience }
+    /// Begins at an instant at a fresh key of the guard in focus; `None` without one.
+    pub(super) fn new(aim: &Aim, from: Timestamp, play: &Play) -> Option<Self> {
+        let mirror = Mirror::new(aim)?;
+        // The slowest limit is the one that refuses what he does not expect.
+        let units = aim.guards.iter().map(|guard| unit_time(&guard.quota, guard.cost).as_micros());
+        let patience = (units.max().unwrap_or(0) / 50).max(play.jitter.as_micros()).max(1);
+        let patience = Span::from_micros(patience);
+        Some(Self { mirror, not_before: from, end: play.end(), late: play.jitter, patience })
     }
 
     /// Returns what is known of the key.

@@ -14,22 +14,27 @@ mod books;
 mod boundary;
 mod burst;
 mod challenges;
+#[cfg(test)]
+mod denials;
+mod doubled;
 mod figures;
 mod flood;
 mod forwarded;
 mod greedy;
 mod holding;
+mod informed;
 mod instances;
 mod ipv6;
 mod lockout;
 mod low_and_slow;
-mod informed;
 mod mirror;
+#[cfg(test)]
+mod mistaken;
 mod outage;
 mod paced;
-mod race;
 mod poison;
 mod pumping;
+mod race;
 mod refill;
 mod regions;
 mod restart;
@@ -43,13 +48,9 @@ mod spray;
 mod staged;
 mod success;
 #[cfg(test)]
-mod denials;
-#[cfg(test)]
 mod trial;
 mod volleys;
 mod weighted;
-#[cfg(test)]
-mod mistaken;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -286,7 +287,7 @@ pub trait Adversary: Sync {
 
     /// Returns how many requests of a play are enough to show what it comes to, of one that nothing may hold: it ends with
     /// them, as one does that makes too many.
-    fn most_requests(&self, _play: &Play) -> u64 {
+    fn most_requests(&self, _aim: &Aim, _play: &Play) -> u64 {
         u64::MAX
     }
 

@@ -8,7 +8,7 @@
 
 use tidegate_algorithms::{Lockout, Quota, Span, Timestamp};
 
-use super::mirror::{AsFree, Mirror, at_once, opening};
+use super::mirror::{AsFree, at_once, opening};
 use super::{Adversary, Aim, Need, Play, at_victim};
 use crate::act::{Act, Actor, Answer, Chance, Seat};
 
@@ -58,7 +58,7 @@ impl Taking {
     /// Begins at an instant at a fresh key of the guard in focus; `None` without one.
     pub(super) fn new(aim: &Aim, play: &Play, begin: Timestamp) -> Option<Self> {
         let guard = aim.guard()?;
-        let free = AsFree::new(Mirror::new(aim)?, begin, play);
+        let free = AsFree::new(aim, begin, play)?;
         match guard.quota {
             Quota::Lockout(quota) if quota.attempts().is_multiple_of(guard.cost.max(1)) => {
                 let time = play.end().saturating_since(begin);

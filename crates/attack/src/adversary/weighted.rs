@@ -7,8 +7,9 @@
 
 use tidegate_algorithms::Quota;
 
-use super::mirror::{AsFree, Mirror, opening};
-use super::{Adversary, Aim, Need, Play};
+use super::doubled::doubled;
+use super::mirror::{AsFree, opening};
+use super::{Adversary, Aim, Beside, Exposed, Need, Play};
 use crate::act::Seat;
 
 /// Takes a window's end and what the fading weight lets through after it.
@@ -37,11 +38,14 @@ impl Adversary for Weighted {
     }
 
     fn seats(&self, aim: &Aim, play: &Play) -> Vec<Seat> {
-        let (Some(guard), Some(mirror)) = (aim.guard(), Mirror::new(aim)) else { return Vec::new() };
         // A key that nobody has asked about has been idle for a window.
-        let Some(begin) = opening(&guard.quota, play) else { return Vec::new() };
-        let hand = AsFree::new(mirror, begin, play);
-        vec![Seat::adversary(hand).with_jitter(play.jitter)]
+        let begin = aim.guard().and_then(|guard| opening(&guard.quota, play));
+        let hand = begin.and_then(|begin| AsFree::new(aim, begin, play));
+        hand.map(|hand| Seat::adversary(hand).with_jitter(play.jitter)).into_iter().collect()
+    }
+
+    fn exposes(&self, aim: &Aim, beside: &Beside<'_>) -> Option<Exposed> {
+        doubled(aim, beside, "sliding-counter-doubles", "what was spent before a boundary is only estimated")
     }
 }
 

@@ -24,7 +24,10 @@ const PAIRS: u32 = 23;
 const MOST_LIMIT: u32 = 1 << 14;
 
 /// Probing begins anew when something passes after less than so many microseconds: too short to tell anything apart.
-const TOO_SOON: u64 = 64;
+const TOO_SOON: u64 = 16;
+
+/// So often it does at most.
+const MOST_RESTARTS: u32 = 3;
 
 /// An algorithm, as it can be told by when requests pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,6 +89,7 @@ pub(super) struct Probe {
     back: Option<Between>,
     taken: u32,
     is_absolute: bool,
+    restarts: u32,
 }
 
 impl Probe {
@@ -103,6 +107,7 @@ impl Probe {
             back: None,
             taken: 0,
             is_absolute: false,
+            restarts: 0,
         }
     }
 
@@ -195,8 +200,9 @@ impl Probe {
         let Some((index, pair)) = self.telling().and_then(|index| Some((index, self.pairs.get(index)?)))
         else {
             // It came back before anything could be told: just after a boundary there is more time.
-            *self = Self::new(at, accounts);
-            return self.fill();
+            let restarts = self.restarts.saturating_add(1);
+            *self = Self { restarts, ..Self::new(at, accounts) };
+            return if restarts > MOST_RESTARTS { Said::GivesUp } else { self.fill() };
         };
         self.step = Step::AskLater(index);
         Said::Does(ask(at, pair.later, self.limit))
