@@ -46,7 +46,7 @@ impl Stage {
         let mut measure = Measure::new(self.wanted(aim, play));
         let course = Course {
             until: play.end(),
-            most_requests: self.most_requests.min(adversary.most_requests(play)),
+            most_requests: self.most_requests.min(adversary.most_requests(aim, play)),
             seed: self.seed,
         };
         let (seats, incidents) = (adversary.seats(aim, play), adversary.incidents(aim, play));

@@ -33,7 +33,7 @@ impl Adversary for Challenges {
         &[Need::Policy, Need::Sessions]
     }
 
-    fn most_requests(&self, play: &Play) -> u64 {
+    fn most_requests(&self, _aim: &Aim, play: &Play) -> u64 {
         at_full_rate(play)
     }
 

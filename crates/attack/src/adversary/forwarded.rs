@@ -9,7 +9,7 @@ use tidegate_review::spoken_count;
 
 use super::addresses::is_by_address;
 use super::books::{Books, reading};
-use super::ipv6::around_accounts;
+use super::ipv6::{around_accounts, enough};
 use super::rotation::{Order, Rotation, Vary, at_full_rate, most_beside, went_on};
 use super::{Adversary, Aim, Beside, Exposed, Need, Play, VICTIM, at_victim, home};
 use crate::act::{Seat, Who};
@@ -36,8 +36,12 @@ impl Adversary for Spoof {
         &[Need::Policy]
     }
 
-    fn most_requests(&self, play: &Play) -> u64 {
-        at_full_rate(play)
+    fn most_requests(&self, aim: &Aim, play: &Play) -> u64 {
+        enough(aim, play)
+    }
+
+    fn depends_on_phase(&self) -> bool {
+        false
     }
 
     fn fits(&self, aim: &Aim) -> bool {
@@ -86,8 +90,12 @@ impl Adversary for Poison {
         &[Need::Policy]
     }
 
-    fn most_requests(&self, play: &Play) -> u64 {
+    fn most_requests(&self, _aim: &Aim, play: &Play) -> u64 {
         at_full_rate(play)
+    }
+
+    fn depends_on_phase(&self) -> bool {
+        false
     }
 
     fn fits(&self, aim: &Aim) -> bool {
@@ -96,7 +104,8 @@ impl Adversary for Poison {
 
     fn seats(&self, aim: &Aim, play: &Play) -> Vec<Seat> {
         let claims = Who { forwarded: Some(home(VICTIM)), ..at_victim() };
-        let rotation = Rotation::knowing(hopeful(aim), aim, play, claims);
+        // They guess nothing.
+        let rotation = Rotation::knowing(hopeful(aim), aim, play, claims).guessing(0);
         // About accounts of his own, since those of limits by account are not what he is after, unless they are one key.
         let of_pairs = |guard: &super::Guard| is_by_address(guard) && guard.keyed.subject;
         let rotation = if aim.guards.iter().any(of_pairs) {
@@ -169,7 +178,7 @@ mod tests {
 
     fn siege(target: KeyedLimits) -> Siege {
         let mut siege = Siege::limits(target);
-        siege.play.means.rate = 100;
+        (siege.play.means.rate, siege.play.means.subjects) = (100, 400);
         siege
     }
 
@@ -177,7 +186,7 @@ mod tests {
     #[test]
     fn a_fresh_claim_each_time_leads_around_limits_by_address_only_where_anybody_is_believed() {
         let open = siege(limits().believing_anybody()).met(&Spoof);
-        assert_eq!((open.admitted, open.refused()), (6_000, 0), "a minute at full rate");
+        assert_eq!((open.admitted, open.refused()), (400 * 9, 0), "all that accounts may");
         let closed = siege(limits()).lasting(HOUR).met(&Spoof);
         assert_eq!(closed.admitted, 30, "what his own address may do");
         assert!(closed.refused() > 3_000, "he did not try");
@@ -202,7 +211,7 @@ mod tests {
         let spoofed = open.exposed(&Spoof).unwrap();
         assert_eq!(spoofed.finding, Some("trusts-everybody"));
         assert!(spoofed.says.starts_with(
-            "one client that claimed another address each time made 6,000 requests in 1m, where"
+            "one client that claimed another address each time made 3,600 requests in 1d, where"
         ));
         let poisoned = open.exposed(&Poison).unwrap();
         assert_eq!(poisoned.finding, Some("trusts-everybody"));

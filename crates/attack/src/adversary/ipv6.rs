@@ -8,7 +8,7 @@ use tidegate_review::spoken_count;
 
 use super::addresses::is_by_address;
 use super::rotation::{
-    Order, Rotation, Vary, at_full_rate, holds_account, holds_address, most_beside, went_on,
+    MOST_REQUESTS, Order, Rotation, Vary, at_full_rate, holds_account, holds_address, most_beside, went_on,
 };
 use super::{Adversary, Aim, Beside, Exposed, Guard, Means, Need, Play, VICTIM, ipv6_address};
 use crate::act::{Seat, Who};
@@ -39,8 +39,12 @@ impl Adversary for Ipv6 {
         Some(format!("a /{}", means.ipv6_prefix))
     }
 
-    fn most_requests(&self, play: &Play) -> u64 {
-        at_full_rate(play)
+    fn most_requests(&self, aim: &Aim, play: &Play) -> u64 {
+        enough(aim, play)
+    }
+
+    fn depends_on_phase(&self) -> bool {
+        false
     }
 
     fn fits(&self, aim: &Aim) -> bool {
@@ -85,13 +89,22 @@ impl Adversary for Ipv6 {
 
 /// Lets somebody whose address holds him no longer go around limits on accounts too, by trying many.
 pub(super) fn around_accounts(rotation: Rotation, aim: &Aim, play: &Play) -> Rotation {
-    let on_account = |guard: &Guard| holds_account(guard) && !holds_address(guard);
-    if aim.guards.iter().any(on_account) {
+    if aim.guards.iter().any(is_on_account) {
         let all = Vary::Subject { count: play.means.subjects.max(1), first: VICTIM, step: 1 };
         rotation.over(all, play.means.subjects, Order::InTurn)
     } else {
         rotation
     }
+}
+
+/// Returns how many requests show what it comes to: a minute's at the full rate, unless accounts run out.
+pub(super) fn enough(aim: &Aim, play: &Play) -> u64 {
+    if aim.guards.iter().any(is_on_account) { MOST_REQUESTS } else { at_full_rate(play) }
+}
+
+/// Returns whether a limit holds one account of many.
+fn is_on_account(guard: &Guard) -> bool {
+    holds_account(guard) && !holds_address(guard)
 }
 
 #[cfg(test)]
@@ -131,16 +144,16 @@ mod tests {
     #[test]
     fn a_key_of_128_bits_is_exposed_also_beside_a_limit_on_the_account() {
         let mut siege = Siege::of([(log(9, DAY), ACCOUNT), (log(30, HOUR), BY_HOST)]).lasting(HOUR);
-        siege.play.means.rate = 100;
+        (siege.play.means.rate, siege.play.means.subjects) = (100, 400);
         let exposed = siege.exposed(&Ipv6).unwrap();
         assert_eq!(exposed.finding, Some("ipv6-too-narrow"));
         assert_eq!(
             exposed.says,
-            "one IPv6 customer made 6,000 requests in 1m, each from another address of his, where the limits let one \
-             address make 30: they count by /128"
+            "one IPv6 customer made 3,600 requests in 1h, each from another address of his, where the limits let one \
+             address make 60: they count by /128"
         );
         let mut by_network = Siege::of([(log(9, DAY), ACCOUNT), (log(30, HOUR), ADDRESS)]).lasting(HOUR);
-        by_network.play.means.rate = 100;
+        by_network.play.means.subjects = 400;
         assert_eq!(by_network.exposed(&Ipv6), None);
     }
 }

@@ -43,7 +43,7 @@ impl Adversary for Lockout {
         &[Need::Policy, Need::RetryAfter]
     }
 
-    fn most_requests(&self, _play: &Play) -> u64 {
+    fn most_requests(&self, _aim: &Aim, _play: &Play) -> u64 {
         ENOUGH
     }
 
@@ -73,7 +73,7 @@ impl Adversary for Blind {
         &[Need::Policy, Need::Phase]
     }
 
-    fn most_requests(&self, _play: &Play) -> u64 {
+    fn most_requests(&self, _aim: &Aim, _play: &Play) -> u64 {
         ENOUGH
     }
 
@@ -99,7 +99,7 @@ impl Adversary for Paced {
         &[Need::Policy]
     }
 
-    fn most_requests(&self, _play: &Play) -> u64 {
+    fn most_requests(&self, _aim: &Aim, _play: &Play) -> u64 {
         ENOUGH
     }
 
@@ -125,7 +125,7 @@ impl Adversary for Greedy {
         &[]
     }
 
-    fn most_requests(&self, _play: &Play) -> u64 {
+    fn most_requests(&self, _aim: &Aim, _play: &Play) -> u64 {
         ENOUGH
     }
 

@@ -41,7 +41,7 @@ impl Adversary for SharedKey {
         &[Need::Policy, Need::RetryAfter]
     }
 
-    fn most_requests(&self, _play: &Play) -> u64 {
+    fn most_requests(&self, _aim: &Aim, _play: &Play) -> u64 {
         ENOUGH
     }
 

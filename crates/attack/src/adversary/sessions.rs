@@ -27,8 +27,12 @@ impl Adversary for Sessions {
         &[Need::Policy, Need::Sessions]
     }
 
-    fn most_requests(&self, play: &Play) -> u64 {
+    fn most_requests(&self, _aim: &Aim, play: &Play) -> u64 {
         at_full_rate(play)
+    }
+
+    fn depends_on_phase(&self) -> bool {
+        false
     }
 
     fn fits(&self, aim: &Aim) -> bool {

@@ -6,8 +6,8 @@
 use tidegate::OnSuccess;
 use tidegate_review::spoken_count;
 
-use super::ipv6::around_accounts;
-use super::rotation::{Rotation, at_full_rate, most_beside, went_on};
+use super::ipv6::{around_accounts, enough};
+use super::rotation::{Rotation, most_beside, went_on};
 use super::{Adversary, Aim, Beside, Exposed, Guard, Need, OWN, Play, at_victim};
 use crate::act::{Act, Actor, Answer, Chance, Outcome, Seat, Who};
 
@@ -31,8 +31,8 @@ impl Adversary for SuccessReset {
         &[Need::Policy, Need::OwnAccount]
     }
 
-    fn most_requests(&self, play: &Play) -> u64 {
-        at_full_rate(play)
+    fn most_requests(&self, aim: &Aim, play: &Play) -> u64 {
+        enough(aim, play)
     }
 
     fn depends_on_phase(&self) -> bool {
@@ -152,7 +152,7 @@ mod tests {
         let per_day = (Limit::new("per-day", log(9, DAY)), ACCOUNT);
         let limits = std::iter::once(per_client).chain(on_account.then_some(per_day));
         let mut siege = Siege::limits(KeyedLimits::new(limits)).lasting(HOUR);
-        siege.play.means.rate = 100;
+        (siege.play.means.rate, siege.play.means.subjects) = (100, 400);
         siege
     }
 
@@ -169,11 +169,11 @@ mod tests {
     fn limits_on_accounts_are_gone_around_with_many_of_them() {
         let siege = siege(OnSuccess::Reset, true);
         let measured = siege.met(&SuccessReset);
-        assert_eq!((measured.guesses, measured.refused()), (5_800, 0));
+        assert_eq!((measured.guesses, measured.refused()), (400 * 9, 0));
         let exposed = siege.exposed(&SuccessReset).unwrap();
         assert_eq!(exposed.finding, Some("success-resets-anothers-counter"));
         assert!(
-            exposed.says.contains("made 5,800 guesses at others in 1m, where 30 pass without"),
+            exposed.says.contains("made 3,600 guesses at others in 1h, where 60 pass without"),
             "{}",
             exposed.says
         );
