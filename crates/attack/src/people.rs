@@ -43,11 +43,12 @@ pub struct People {
 impl People {
     /// Returns a seat for each of them: his own subject, his address or the one he shares.
     pub fn seats(&self) -> Vec<Seat> {
-        self.seats_at(home)
+        self.seats_at(home, true)
     }
 
-    /// Returns a seat for each of them, at the address that `address` gives to their home's number.
-    pub(crate) fn seats_at(&self, address: impl Fn(u32) -> IpAddr) -> Vec<Seat> {
+    /// Returns a seat for each of them, at the address that `address` gives to their home's number. Where no limit tells
+    /// sessions apart, all visits of one may be one session: equal requests are planned once.
+    pub(crate) fn seats_at(&self, address: impl Fn(u32) -> IpAddr, renews: bool) -> Vec<Seat> {
         let people = *self;
         let seat = |number| {
             let subject = people.first.saturating_add(number);
@@ -57,6 +58,7 @@ impl People {
                 people,
                 who: Who::new(subject, address(place)),
                 sessions: SESSIONS | subject.wrapping_mul(VISITS),
+                renews,
                 visit: people.start,
                 left: 0,
                 outcome: Outcome::Success,
@@ -72,6 +74,7 @@ struct Person {
     who: Who,
     /// The session of his first visit; each has its own.
     sessions: u32,
+    renews: bool,
     /// When the visit was to begin that he is at.
     visit: Timestamp,
     /// How many tries it has left.
@@ -114,7 +117,7 @@ impl Person {
         self.visit = self.visit.saturating_add(exponential(self.people.every, chance));
         self.left = self.people.tries.max(1);
         self.who.session = self.sessions;
-        self.sessions = SESSIONS | self.sessions.wrapping_add(1);
+        self.sessions = SESSIONS | self.sessions.wrapping_add(self.renews.into());
         self.visit
     }
 }

@@ -36,7 +36,7 @@ impl Callers {
             subjects: (first, count.max(1)),
             from: None,
             addresses: play.means.addresses.max(1),
-            renews: aim.guards.iter().any(|guard| guard.keyed.session),
+            renews: tells_sessions(aim),
             turn: 0,
         }
     }
@@ -170,6 +170,11 @@ impl Actor for Evenly {
         self.at = at.saturating_add(self.every);
         (at < self.end).then(|| Act::one(at, who))
     }
+}
+
+/// Returns whether a limit tells sessions apart.
+pub(super) fn tells_sessions(aim: &Aim) -> bool {
+    aim.guards.iter().any(|guard| guard.keyed.session)
 }
 
 /// Returns how long a play goes on that ends with enough requests, `often` as many as the slowest of some limits lets pass.

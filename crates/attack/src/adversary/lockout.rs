@@ -13,8 +13,8 @@ use tidegate_algorithms::Span;
 use tidegate_review::spoken_count;
 
 use super::figures::{each_hour, often, share};
-use super::holding::{Callers, ENOUGH, Evenly, InStep, lasts, unit};
-use super::{Adversary, Aim, Beside, Exposed, Guard, Need, Play, VICTIM};
+use super::holding::{Callers, ENOUGH, Evenly, InStep, lasts, tells_sessions, unit};
+use super::{Adversary, Aim, Beside, Exposed, Guard, Need, Play, VICTIM, home};
 use crate::act::Seat;
 use crate::people::People;
 
@@ -162,7 +162,7 @@ fn evenly(times: u64, aim: &Aim, play: &Play) -> Vec<Seat> {
 
 fn beside_the_victim(seat: Seat, aim: &Aim, play: &Play) -> Vec<Seat> {
     let mut seats = vec![seat.with_jitter(play.jitter)];
-    seats.extend(victim(aim, play).seats());
+    seats.extend(victim(aim, play).seats_at(home, tells_sessions(aim)));
     seats
 }
 

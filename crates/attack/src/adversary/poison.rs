@@ -12,7 +12,7 @@ use tidegate_policy::Class;
 use tidegate_review::spoken_count;
 
 use super::figures::{often, share};
-use super::holding::{Callers, ENOUGH, InStep, lasts, unit};
+use super::holding::{Callers, ENOUGH, InStep, lasts, tells_sessions, unit};
 use super::{Adversary, Aim, Beside, Exposed, Guard, Keyed, Need, Play, home};
 use crate::act::Seat;
 use crate::people::People;
@@ -54,10 +54,11 @@ impl Adversary for SharedKey {
     }
 
     fn seats(&self, aim: &Aim, play: &Play) -> Vec<Seat> {
-        let callers = Callers::about((SUBJECTS.0, SUBJECTS.1.min(play.means.subjects)), aim, play);
+        let callers = Callers::about((SUBJECTS.0, subjects(aim, play)), aim, play);
+        let (people, renews) = (people(aim, play), tells_sessions(aim));
         let (callers, seats) = match place(aim) {
-            Some(address) => (callers.from(address), people(aim, play).seats_at(|_| address)),
-            None => (callers, people(aim, play).seats()),
+            Some(address) => (callers.from(address), people.seats_at(|_| address, renews)),
+            None => (callers, people.seats_at(home, renews)),
         };
         let adversary = Seat::adversary(InStep::heeding(callers, aim, play)).with_jitter(play.jitter);
         std::iter::once(adversary).chain(seats).collect()
@@ -110,6 +111,22 @@ fn is_shared(guard: &Guard) -> bool {
 fn place(aim: &Aim) -> Option<IpAddr> {
     let shares_address = aim.guard().is_some_and(|guard| guard.keyed.address.is_some());
     if aim.one_address.is_some() { Some(HERE) } else { shares_address.then(|| home(0)) }
+}
+
+/// Returns about how many subjects he has to ask so that no limit on one of them keeps him from filling the key, twice as many
+/// as that takes at the least and no more than he has: each is a request that has to be planned.
+fn subjects(aim: &Aim, play: &Play) -> u32 {
+    let allowed = |guard: &Guard| {
+        let units = guard.quota.most_from_idle(play.length).saturating_sub(guard.quota.nominal().into());
+        units.checked_div(guard.cost.max(1).into()).unwrap_or(0)
+    };
+    let wanted = aim
+        .guard()
+        .map_or(1, |guard| allowed(guard).saturating_add(guard.quota.nominal().into()).min(ENOUGH.into()));
+    let of_one = aim.guards.iter().filter(|guard| guard.keyed.subject).map(allowed).min();
+    let needed = of_one.map_or(1, |each| wanted.div_ceil(each.max(1)).saturating_mul(2));
+    let most = SUBJECTS.1.min(play.means.subjects).max(1);
+    u32::try_from(needed).unwrap_or(u32::MAX).clamp(1, most)
 }
 
 /// Returns people who alone take about a tenth of what the limit lets pass, as far as that is a visit each.
