@@ -1,3 +1,4 @@
+use proptest::prelude::{Strategy, prop_oneof};
 use tidegate::{Limit, OnStoreFailure, Quota};
 use tidegate_algorithms::{Anchor, Rate};
 use tidegate_policy::Class;
@@ -312,4 +313,69 @@ fn names_that_are_not_there_and_adversaries_without_use_are_told() {
         "s.yaml:4:23: instances has nothing to gain at the rule verify as it is run here; leave it out, or name another \
          rule, another limit, or another topology"
     );
+}
+
+fn any_quota() -> impl Strategy<Value = Quota> {
+    let span = |seconds| Span::from_secs(seconds);
+    prop_oneof![
+        (1_u64..9, 1_u64..90).prop_map(move |(limit, window)| {
+            Quota::fixed_window(limit, span(window), Anchor::Clock).unwrap()
+        }),
+        (1_u64..9, 1_u64..90).prop_map(move |(limit, window)| {
+            Quota::fixed_window(limit, span(window), Anchor::FirstHit).unwrap()
+        }),
+        (1_u64..9, 1_u64..90)
+            .prop_map(move |(limit, window)| Quota::sliding_log(limit, span(window)).unwrap()),
+        (1_u64..9, 1_u64..90)
+            .prop_map(move |(limit, window)| Quota::sliding_counter(limit, span(window)).unwrap()),
+        (1_u64..9, 1_u64..30).prop_map(move |(capacity, period)| {
+            Quota::token_bucket(capacity, Rate::new(1, span(period)).unwrap()).unwrap()
+        }),
+    ]
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig { failure_persistence: None, cases: 24, ..Default::default() })]
+
+    /// Guards the bounds: whoever comes together, whenever each begins, among people and through restarts, no more passes than
+    /// the closed forms allow for what was touched.
+    #[test]
+    fn no_mix_passes_more_than_its_bounds(
+        quotas in (any_quota(), any_quota()),
+        mix in proptest::collection::vec((0..64_usize, 0..200_u64, 0..300_u64), 1..5),
+        (instances, regions, shared) in (1..4_u32, 1..3_u32, proptest::bool::ANY),
+        seed in 0..1_000_u64,
+    ) {
+        let limits = limits([
+            (Limit::new("account", quotas.0), ON_SUBJECT),
+            (Limit::new("client", quotas.1), ON_ADDRESS),
+        ]);
+        let fitting: Vec<&str> = adversaries()
+            .iter()
+            .filter(|adversary| adversary.fits(&limits.aim(Class::Verify)) && adversary.name() != "outage")
+            .map(|adversary| adversary.name())
+            .collect();
+        let entries: Vec<String> = mix
+            .iter()
+            .map(|(which, at, jitter)| {
+                let name = fitting[which % fitting.len()];
+                format!("{{ {name}: {{ at: {at}s, jitter: {jitter}ms, rate: 20 per 1s, subjects: 50, addresses: 10 }} }}")
+            })
+            .collect();
+        let text = format!(
+            "length: 4m\nadversaries: [{}]\npeople: {{ count: 5, every: 1m }}\nrestarts: [{{ at: 100s }}]\n\
+             topology: {{ instances: {instances}, regions: {regions}, shared: {shared} }}",
+            entries.join(", ")
+        );
+        let target = Arc::new(limits.clone());
+        match perform(target, limits.aim(Class::Verify), &scenario(&text), seed, &mut |_| {}) {
+            Ok((rule, _)) => {
+                for row in &rule.rows {
+                    proptest::prop_assert!(!row.is_exceeded, "{text}\n{}: {:?} {:?}", row.adversary, row.worst.peaks, row.worst.first);
+                }
+            }
+            // Run otherwise, an adversary may have nothing to gain.
+            Err(error) => proptest::prop_assert!(error.to_string().contains("nothing to gain"), "{error}"),
+        }
+    }
 }
