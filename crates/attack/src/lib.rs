@@ -7,6 +7,10 @@
 
 pub mod act;
 pub mod adversary;
+pub mod bench;
+pub mod cases;
+pub mod compare;
+pub mod live;
 pub mod measure;
 pub mod people;
 pub mod report;

@@ -29,12 +29,20 @@ pub struct Stage {
     pub guesses: Vec<u64>,
     /// The code that is guessed at, if times to a hit are wanted.
     pub guess: Option<Guess>,
+    /// Spans whose fullest is looked for, beside the usual ones and the limits' windows.
+    pub spans: Vec<Span>,
 }
 
 impl Stage {
     /// Takes what is attacked; attacks have no end but their length, and the instants of guesses are not wanted one by one.
     pub fn new(target: Arc<dyn Target>, seed: u64, guess: Option<Guess>) -> Self {
-        Self { target, seed, most_requests: u64::MAX, guesses: Vec::new(), guess }
+        Self { target, seed, most_requests: u64::MAX, guesses: Vec::new(), guess, spans: Vec::new() }
+    }
+
+    /// Looks for the fullest of these spans as well.
+    #[must_use]
+    pub fn watching(self, spans: impl IntoIterator<Item = Span>) -> Self {
+        Self { spans: spans.into_iter().collect(), ..self }
     }
 
     /// Plays an attack.
@@ -56,7 +64,8 @@ impl Stage {
     }
 
     pub(crate) fn wanted(&self, aim: &Aim, play: &Play) -> Wanted {
-        let mut spans: Vec<Span> = aim.guards.iter().map(|guard| guard.quota.window()).chain(SPANS).collect();
+        let windows = aim.guards.iter().map(|guard| guard.quota.window());
+        let mut spans: Vec<Span> = windows.chain(SPANS).chain(self.spans.iter().copied()).collect();
         spans.sort_unstable();
         spans.dedup();
         let rates = aim.guards.iter().map(|guard| guard.quota.long_run());

@@ -1,6 +1,7 @@
 //! The arguments as written. What the help teaches stands here and nowhere else: the manual pages and the shells'
 //! completions are made from it.
 
+mod attack;
 mod bound;
 mod examined;
 mod log;
@@ -14,6 +15,7 @@ use clap::{Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use tidegate::Timestamp;
 
+pub(crate) use attack::{AttackArgs, CompareArgs, MeansArgs};
 pub(crate) use bound::BoundArgs;
 pub(crate) use examined::{ExplainArgs, ThreatFormat, ThreatModelArgs};
 pub(crate) use log::{Level, LogArgs, LogStyle};
@@ -34,6 +36,9 @@ Examples:
   tidegate threat-model policy.yaml              write down what an attacker makes of each limit
   tidegate bound 'sliding_log: {limit: 5, window: 30s}'
                                                  see what a limit admits, and how long a blind guess takes
+  tidegate attack policy.yaml                    see what it admits against adversaries, by simulation
+  tidegate compare 'fixed_window: {limit: 5, window: 30s}' 'sliding_log: {limit: 5, window: 30s}'
+                                                 see limits side by side under the same attacks
   tidegate words policy.yaml --write             write the sentences that are missing
   tidegate serve policy.yaml                     enforce it
   tidegate serve policy.yaml --log json          the same, with logs for machines
@@ -48,6 +53,7 @@ Exit codes:
      store: it does not answer (ping), or nothing is counted on the key (inspect, reset)
      serve, demo: a port is taken, say, or requests were cut off
   2  a policy or test file cannot be used, or serve cannot run by it; wrong arguments
+  3  attack, compare: more passed than can, or a gateway differs from the simulation
 
 Beside the source, docs/policy.md describes policies, docs/testing.md test files, docs/api.md the
 decision API.";
@@ -70,6 +76,8 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     ThreatModel(ThreatModelArgs),
     Bound(BoundArgs),
+    Attack(Box<AttackArgs>),
+    Compare(CompareArgs),
     Test(TestArgs),
     Why(Box<WhyArgs>),
     Demo(DemoArgs),

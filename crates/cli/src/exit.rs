@@ -18,6 +18,8 @@ pub(crate) enum Exit {
     Failed,
     /// The policy file cannot be read, or `serve` cannot run by it.
     Unusable,
+    /// What was computed and what was seen contradict each other.
+    Disproved,
 }
 
 impl Exit {
@@ -26,6 +28,7 @@ impl Exit {
             Self::Fine => 0,
             Self::Problems | Self::Failed => 1,
             Self::Unusable => 2,
+            Self::Disproved => 3,
         }
     }
 }

@@ -1,10 +1,13 @@
 //! Reading a policy file, from a path or from standard input.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use tidegate::files::{self, LoadError, Loaded};
+
+use crate::exit::Failure;
 
 /// Where a policy file is read from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,6 +75,31 @@ impl Source {
             Self::File(path) => files::load_as_written(path),
         }
     }
+}
+
+/// The most that is read of a file beside a policy.
+const MOST_BYTES: usize = 4 << 20;
+
+/// Reads a file that stands beside a policy; `what` it is, messages say: `a test file`.
+///
+/// # Errors
+/// When it cannot be read, is too long, or is no UTF-8.
+pub(crate) fn read_text(path: &Path, what: &str) -> Result<String, Failure> {
+    let name = path.display();
+    let bytes = read(path).map_err(|error| Failure::unusable(format!("cannot read {name}: {error}")))?;
+    if bytes.len() > MOST_BYTES {
+        return Err(Failure::unusable(format!("{name} is too long for {what}; split it")));
+    }
+    String::from_utf8(bytes)
+        .map_err(|_| Failure::unusable(format!("{name} is not UTF-8; save the file as UTF-8")))
+}
+
+/// Reads a file, one byte more than the most at most: it may be a device without end.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let most = u64::try_from(MOST_BYTES).unwrap_or(u64::MAX);
+    let mut bytes = Vec::new();
+    File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 #[cfg(test)]

@@ -27,6 +27,8 @@ fn main() -> ExitCode {
         Command::Serve(args) => cmd::serve::run(&args),
         Command::Explain(args) => cmd::explain::run(&args),
         Command::ThreatModel(args) => cmd::threat_model::run(&args),
+        Command::Attack(args) => cmd::attack::run(&args),
+        Command::Compare(args) => cmd::compare::run(&args),
         Command::Bound(args) => cmd::bound::run(&args),
         Command::Check(args) => cmd::check::run(&args),
         Command::Test(args) => cmd::test::run(&args),

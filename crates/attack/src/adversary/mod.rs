@@ -134,6 +134,7 @@ impl Default for Means {
 
 /// What tells the keys of a limit apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a part that a key has or has not")]
 pub struct Keyed {
     /// Whom the request is about.
     pub subject: bool,

@@ -16,7 +16,7 @@ use tidegate_policy::{Policy, Rule};
 use tidegate_review::Guess;
 
 use crate::adversary::{Adversary, Aim, Means, adversaries};
-use crate::report::{LimitShown, Report, RuleReport};
+use crate::report::{LimitShown, Report, RuleReport, Trade};
 use crate::stage::Stage;
 use crate::target::{Requests, Target};
 
@@ -84,8 +84,7 @@ pub fn attack(
     played: &(dyn Fn(usize) + Sync),
 ) -> Result<Report, BenchError> {
     let adversaries = chosen(&options.adversaries)?;
-    let mut report =
-        Report { policy: name.to_owned(), seed: options.seed, requests: 0, rules: Vec::new() };
+    let mut report = Report { policy: name.to_owned(), seed: options.seed, requests: 0, rules: Vec::new() };
     let rules: Vec<(usize, &Rule)> = wanted(policy, &options.rules)?;
     let mut attacks = Vec::new();
     for (index, rule) in rules {
@@ -99,12 +98,15 @@ pub fn attack(
                 last.limits = limits(policy, &aim);
                 let guess = aim.code.as_ref().and_then(|code| Guess::of(code).ok());
                 last.code = guess.as_ref().map(Guess::to_string);
+                last.chance_of_one = guess.as_ref().map(Guess::chance_of_one);
+                last.trades = guess.iter().flat_map(|guess| trades(&aim, guess)).collect();
                 let stage = Stage::new(Arc::new(requests) as Arc<dyn Target>, options.seed, guess);
-                attacks.extend(Attack::all(&adversaries, &aim, &stage, options).map(|attack| (shown, attack)));
+                attacks
+                    .extend(Attack::all(&adversaries, &aim, &stage, options).map(|attack| (shown, attack)));
             }
         }
     }
-    for (rule, done) in run(attacks, played).map_err(BenchError::Build)? {
+    for (rule, done) in run(&attacks, played).map_err(BenchError::Build)? {
         if let Some(rule) = report.rules.get_mut(rule) {
             report.requests = report.requests.saturating_add(done.requests);
             rule.rows.push(done.row);
@@ -114,8 +116,11 @@ pub fn attack(
     Ok(report)
 }
 
-/// Returns the rules that are wanted, each with its index; the fallback comes last.
-fn wanted<'p>(policy: &'p Policy, names: &[String]) -> Result<Vec<(usize, &'p Rule)>, BenchError> {
+/// Returns the rules of those names, or all when none are named, each with its index; the fallback comes last.
+///
+/// # Errors
+/// When the policy has no such rule.
+pub fn wanted<'p>(policy: &'p Policy, names: &[String]) -> Result<Vec<(usize, &'p Rule)>, BenchError> {
     let all = || policy.rules.iter().chain(&policy.fallback).enumerate();
     if names.is_empty() {
         return Ok(all().collect());
@@ -129,7 +134,11 @@ fn wanted<'p>(policy: &'p Policy, names: &[String]) -> Result<Vec<(usize, &'p Ru
     names.iter().map(find).collect()
 }
 
-fn chosen(names: &[String]) -> Result<Vec<&'static dyn Adversary>, BenchError> {
+/// Returns the adversaries of those names, or all when none are named.
+///
+/// # Errors
+/// When there is no such adversary.
+pub fn chosen(names: &[String]) -> Result<Vec<&'static dyn Adversary>, BenchError> {
     if names.is_empty() {
         return Ok(adversaries().to_vec());
     }
@@ -148,10 +157,18 @@ fn empty(rule: &Rule) -> RuleReport {
         class: rule.class.name(),
         limits: Vec::new(),
         code: None,
+        chance_of_one: None,
+        trades: Vec::new(),
         skipped: None,
         rows: Vec::new(),
         exposed: Vec::new(),
     }
+}
+
+/// Weighs every limit that tells people apart.
+fn trades<'a>(aim: &'a Aim, guess: &'a Guess) -> impl Iterator<Item = Trade> + 'a {
+    let of_people = aim.guards.iter().filter(|guard| guard.keyed.subject);
+    of_people.filter_map(|guard| Trade::of(&guard.name, &guard.quota, guess))
 }
 
 /// Returns the limits that an attack has to pass, as a report shows them.

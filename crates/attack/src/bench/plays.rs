@@ -19,12 +19,7 @@ pub struct Effort {
 
 impl Default for Effort {
     fn default() -> Self {
-        Self {
-            phases: 8,
-            short_requests: 50_000,
-            length: Span::from_secs(86_400),
-            long_requests: 1_500_000,
-        }
+        Self { phases: 8, short_requests: 50_000, length: Span::from_secs(86_400), long_requests: 1_500_000 }
     }
 }
 
@@ -43,15 +38,16 @@ pub(super) fn short(adversary: &dyn Adversary, aim: &Aim, means: Means, effort: 
     let length = Span::from_micros(window.as_micros().saturating_mul(4)).max(Span::from_secs(60));
     let phases = if adversary.depends_on_phase() { effort.phases.max(1) } else { 1 };
     let starts = (0..phases).map(|index| start(window, index, phases));
-    let both = starts.flat_map(|start| {
-        [Span::ZERO, JITTER].map(|jitter| Play { start, length, jitter, means })
-    });
+    let both =
+        starts.flat_map(|start| [Span::ZERO, JITTER].map(|jitter| Play { start, length, jitter, means }));
     both.collect()
 }
 
 /// Returns the long play that begins where a short one did.
 pub(super) fn long(short: &Play, effort: &Effort) -> Play {
-    Play { length: effort.length.max(short.length), ..*short }
+    // One microsecond more, since a closed day ends at its last instant.
+    let closed = Span::from_micros(effort.length.as_micros().saturating_add(1));
+    Play { length: closed.max(short.length), ..*short }
 }
 
 /// Returns the instant at which a play begins: the first at a window's beginning, the others spread over the window, and a
@@ -70,7 +66,11 @@ mod tests {
     /// Guards against plays that all begin at one phase of a window, and against a Monday that is none.
     #[test]
     fn plays_begin_all_over_a_window_and_the_first_at_its_beginning() {
-        assert_eq!(MONDAY.as_micros() % (7 * DAY.as_micros()), 4 * DAY.as_micros(), "1970 began on a Thursday");
+        assert_eq!(
+            MONDAY.as_micros() % (7 * DAY.as_micros()),
+            4 * DAY.as_micros(),
+            "1970 began on a Thursday"
+        );
         let window = Span::from_secs(30);
         let phase = |index| start(window, index, 8).as_micros() % window.as_micros();
         let phases: std::collections::BTreeSet<u64> = (0..8).map(phase).collect();

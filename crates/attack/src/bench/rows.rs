@@ -80,7 +80,11 @@ impl Attack {
         // Of equals the last; the first ones begin where many clocks do.
         let most = tried.iter().max_by_key(|(_, measured)| gravity(measured));
         let Some(play) = most.map(|(play, _)| long(play, &self.effort)) else {
-            return Ok(Done { row: self.row(&tried, Measured::default(), Span::ZERO), exposed: None, requests });
+            return Ok(Done {
+                row: self.row(&tried, Measured::default(), Span::ZERO),
+                exposed: None,
+                requests,
+            });
         };
         let at_length = Stage { most_requests: self.effort.long_requests, ..self.stage.clone() };
         let measured = at_length.play(self.adversary, &self.aim, &play)?;
@@ -91,12 +95,7 @@ impl Attack {
     }
 
     /// Returns the mistake that the long play shows beside what a single client reaches in the same time.
-    fn exposed(
-        &self,
-        stage: &Stage,
-        attack: &Measured,
-        play: &Play,
-    ) -> Result<Option<Exposed>, BuildError> {
+    fn exposed(&self, stage: &Stage, attack: &Measured, play: &Play) -> Result<Option<Exposed>, BuildError> {
         let alone = match (self.alone.get(), named("greedy")) {
             (Some(alone), _) => alone.clone(),
             (None, Some(greedy)) => {
@@ -112,7 +111,6 @@ impl Attack {
         let guesses = tried.iter().map(|(_, measured)| measured.guesses);
         let between = (guesses.clone().min().unwrap_or(0), guesses.max().unwrap_or(0));
         let close_up = tried.iter().max_by_key(|(_, measured)| gravity(measured));
-        let close_up = close_up.map_or_else(Vec::new, |(_, measured)| measured.curve.clone());
         let mut worst = at_length;
         for (_, measured) in tried {
             take_worse(&mut worst.peaks, &measured.peaks);
@@ -126,14 +124,17 @@ impl Attack {
             with: self.adversary.with(&self.means),
             limit: limit.map(|guard| guard.name.clone()),
             plays: u32::try_from(tried.len()).unwrap_or(u32::MAX).saturating_add(1),
+            start_micros: close_up.map_or(0, |(play, _)| play.start.as_micros()),
             length_micros: length.as_micros(),
             guess: self.stage.guess.as_ref().map(|guess| GuessSeen::of(guess, &worst, length)),
-            money: self.aim.price.as_ref().map(|price| {
-                (worst.admitted.saturating_mul(price.each.into()), price.unit.clone())
-            }),
+            money: self
+                .aim
+                .price
+                .as_ref()
+                .map(|price| (worst.admitted.saturating_mul(price.each.into()), price.unit.clone())),
             is_exceeded: worst.is_exceeded(),
             between,
-            close_up,
+            close_up: close_up.map_or_else(Vec::new, |(_, measured)| measured.curve.clone()),
             worst,
         }
     }

@@ -13,7 +13,7 @@ use super::rows::{Attack, Done};
 /// # Errors
 /// When limits cannot be built.
 pub(crate) fn run(
-    attacks: Vec<(usize, Attack)>,
+    attacks: &[(usize, Attack)],
     played: &(dyn Fn(usize) + Sync),
 ) -> Result<Vec<(usize, Done)>, BuildError> {
     let plays = attacks.iter().map(|(_, attack)| attack.plays()).sum();

@@ -88,7 +88,7 @@ pub fn compare(
     for (index, candidate) in candidates.iter().enumerate() {
         let aim = Aim { code: None, ..Aim::at(*candidate) };
         let target: Arc<dyn Target> = Arc::new(Bare::of(*candidate));
-        let stage = Stage::new(target, options.seed, Some(guess.clone())).watching([INSTANT, span]);
+        let stage = Stage::new(target, options.seed, Some(*guess)).watching([INSTANT, span]);
         attacks.extend(Attack::all(adversaries(), &aim, &stage, options).map(|attack| (index, attack)));
     }
     let columns = candidates.iter().map(|candidate| column(candidate, span, guess));
@@ -101,7 +101,7 @@ pub fn compare(
         columns: columns.collect(),
         promise: first.and_then(|most| promises(most, span)),
     };
-    for (index, done) in run(attacks, played)? {
+    for (index, done) in run(&attacks, played)? {
         comparison.requests = comparison.requests.saturating_add(done.requests);
         if let Some(column) = comparison.columns.get_mut(index) {
             column.take(done.row, span);

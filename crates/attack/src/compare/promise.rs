@@ -48,9 +48,8 @@ pub fn promises(most: u32, span: Span) -> Option<Promise> {
     let bucket = refill.and_then(|refill| Quota::token_bucket(capacity.into(), refill).ok());
     let bucket = bucket.and_then(|quota| kept(quota, "lets through less at once, and less in the long run"));
     let lowered = |make: &dyn Fn(u64) -> Option<Quota>| {
-        let keeps = |limit: u32| {
-            make(limit.into()).filter(|quota| quota.most_in_half_open(span) <= most.into())
-        };
+        let keeps =
+            |limit: u32| make(limit.into()).filter(|quota| quota.most_in_half_open(span) <= most.into());
         let limit = greatest(most, |limit| keeps(limit).is_some())?;
         kept(keeps(limit)?, "lets through about half of it in the long run")
     };
@@ -101,8 +100,12 @@ mod tests {
             let log = promise.kept_by.first().map(|keeper| keeper.bound);
             assert_eq!(log, Some(most.into()));
         }
-        let five: Vec<String> =
-            promises(5, Span::from_secs(30)).unwrap().kept_by.into_iter().map(|keeper| keeper.limit).collect();
+        let five: Vec<String> = promises(5, Span::from_secs(30))
+            .unwrap()
+            .kept_by
+            .into_iter()
+            .map(|keeper| keeper.limit)
+            .collect();
         assert_eq!(five[0], "sliding_log: { limit: 5, window: 30s }");
         assert_eq!(five[1], "token_bucket: { capacity: 3, refill: 1 per 10s }");
         assert_eq!(five[2], "sliding_counter: { limit: 2, window: 30s }");

@@ -44,7 +44,7 @@ pub(crate) struct BoundArgs {
 const LONGEST: Span = Span::from_secs(36_500 * 86_400);
 
 /// Reads a time as policy files write it.
-fn span(text: &str) -> Result<Span, String> {
+pub(super) fn span(text: &str) -> Result<Span, String> {
     let span = parse_span(text)?;
     if span == Span::ZERO || span > LONGEST {
         return Err(format!("it is out of range; write a time from 1ms to {LONGEST}"));

@@ -1,7 +1,9 @@
 //! The commands, one a file.
 
+pub(crate) mod attack;
 pub(crate) mod bound;
 pub(crate) mod check;
+pub(crate) mod compare;
 pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod doctor;

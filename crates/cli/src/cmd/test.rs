@@ -6,8 +6,6 @@ mod run;
 
 pub(crate) use compare::status;
 
-use std::fs::File;
-use std::io::{self, Read};
 use std::path::Path;
 
 use tidegate::files;
@@ -16,10 +14,8 @@ use tidegate_policy::{Policy, Problems};
 
 use crate::args::{OutputStyle, TestArgs};
 use crate::exit::{Exit, Failure};
+use crate::input::read_text;
 use crate::output::Output;
-
-/// The most that is read of a test file.
-const MOST_BYTES: usize = 4 << 20;
 
 /// Runs each file's tests and returns the worst that was found.
 ///
@@ -61,23 +57,10 @@ pub(crate) fn run(args: &TestArgs) -> Result<Exit, Failure> {
     Ok(if failed { worst.max(Exit::Problems) } else { worst })
 }
 
-/// Reads a file, one byte more than the most at most: it may be a device without end.
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let most = u64::try_from(MOST_BYTES).unwrap_or(u64::MAX);
-    let mut bytes = Vec::new();
-    File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
 /// Reads a test file and the policy it is about.
 fn prepare(path: &Path) -> Result<(Suite, Policy), Failure> {
     let name = path.display().to_string();
-    let bytes = read(path).map_err(|error| Failure::unusable(format!("cannot read {name}: {error}")))?;
-    if bytes.len() > MOST_BYTES {
-        return Err(Failure::unusable(format!("{name} is too long for a test file; split it")));
-    }
-    let text = String::from_utf8(bytes)
-        .map_err(|_| Failure::unusable(format!("{name} is not UTF-8; save the file as UTF-8")))?;
+    let text = read_text(path, "a test file")?;
     let problems = |problems: Problems| Failure::unusable(problems);
     let suite = Suite::parse(&name, &text).map_err(problems)?;
     let policy = path.parent().unwrap_or(Path::new("")).join(&suite.policy);

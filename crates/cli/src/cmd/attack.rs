@@ -1,0 +1,111 @@
+//! `tidegate attack`: what a policy's limits admit against adversaries.
+
+mod live;
+mod progress;
+mod scenario;
+mod show;
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use tidegate_attack::adversary::Means;
+use tidegate_attack::bench::{self, BenchError, Effort, Options};
+use tidegate_attack::report::{Report, page};
+use tidegate_attack::scenario::ScenarioReport;
+use tidegate_policy::Policy;
+
+use crate::args::{AttackArgs, MeansArgs};
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+
+pub(crate) use progress::Progress;
+
+/// Attacks a policy and tells what came of it.
+///
+/// # Errors
+/// When the policy cannot be used, or what was found cannot be written.
+pub(crate) fn run(args: &AttackArgs) -> Result<Exit, Failure> {
+    let policy = Arc::new(args.policy.load().map_err(Failure::unusable)?.policy);
+    if let Some(url) = &args.against {
+        return live::run(&policy, url, args);
+    }
+    if let Some(path) = &args.scenario {
+        let played = scenario::played(&policy, path, args)?;
+        tell(&played.report, Some(&played), args)?;
+        return Ok(verdict(&played.report, args.strict));
+    }
+    let report = simulated(&policy, args)?;
+    tell(&report, None, args)?;
+    Ok(verdict(&report, args.strict))
+}
+
+fn simulated(policy: &Arc<Policy>, args: &AttackArgs) -> Result<Report, Failure> {
+    let effort = Effort { length: args.length.unwrap_or(Effort::default().length), ..Effort::default() };
+    let options = Options {
+        rules: args.rule.clone(),
+        adversaries: args.adversary.clone(),
+        seed: args.seed.unwrap_or(1),
+        means: means(&args.means),
+        effort,
+    };
+    let progress = Progress::new();
+    let report = bench::attack(policy, &args.policy.name(), &options, &|plays| progress.played(plays));
+    progress.finish();
+    report.map_err(|error| match error {
+        BenchError::NoRule { .. } | BenchError::NoAdversary { .. } => Failure::unusable(error),
+        BenchError::Build(_) => Failure::failed(error),
+    })
+}
+
+/// Returns what adversaries have.
+fn means(args: &MeansArgs) -> Means {
+    Means {
+        addresses: args.addresses,
+        ipv6_prefix: args.ipv6_prefix,
+        rate: args.rate,
+        subjects: args.subjects,
+        ..Means::default()
+    }
+}
+
+/// Tells what came of an attack, and of the people in a scenario.
+fn tell(report: &Report, played: Option<&ScenarioReport>, args: &AttackArgs) -> Result<(), Failure> {
+    if let Some(path) = &args.html {
+        write(path, &page(report))?;
+    }
+    let mut out = Output::stdout();
+    if args.json {
+        let text = match played {
+            Some(played) => serde_json::to_string_pretty(played),
+            None => serde_json::to_string_pretty(report),
+        };
+        out.line(&text.map_err(|error| Failure::failed(format!("cannot write the report: {error}")))?);
+    } else {
+        show::report(report, &mut out);
+        if let Some(played) = played {
+            scenario::people(played, &mut out);
+        }
+    }
+    out.finish()
+}
+
+/// Writes a page to a file.
+///
+/// # Errors
+/// When it cannot be written.
+pub(crate) fn write(path: &Path, page: &str) -> Result<(), Failure> {
+    let failed = |error| Failure::failed(format!("cannot write {}: {error}", path.display()));
+    fs::write(path, page).map_err(failed)
+}
+
+/// Returns how an attack ends: a fault of ours before a mistake of the policy.
+fn verdict(report: &Report, strict: bool) -> Exit {
+    if report.is_exceeded() {
+        Exit::Disproved
+    } else if strict && report.rules.iter().any(|rule| !rule.exposed.is_empty()) {
+        Exit::Problems
+    } else {
+        Exit::Fine
+    }
+}
