@@ -9,6 +9,7 @@ use tidegate_review::{DAY, Guess, YEAR, spoken_chance, spoken_count};
 
 use super::addresses::is_sign_in;
 use super::books::{Books, reading};
+use super::figures::whole;
 use super::rotation::{Rotation, at_full_rate, holds_account, went_on};
 use super::{Adversary, Aim, Beside, Exposed, Guard, Need, Play, at_victim};
 use crate::act::{Act, Actor, Answer, Chance, Outcome, Seat};
@@ -82,13 +83,12 @@ fn attempts(aim: &Aim) -> Option<u32> {
     aim.code.as_ref()?.attempts.filter(|attempts| *attempts > 0)
 }
 
-/// Returns how many guesses are made in a year: those that were seen, and then the sustained rate.
+/// Returns how many guesses are made in a year: those that were seen, and then as many a day as go on.
 pub(super) fn in_a_year(beside: &Beside<'_>) -> u128 {
-    let (_, half) = beside.attack.sustained;
-    let went_on = beside.attack.went_on(beside.play.length).as_micros();
-    let left = u128::from(YEAR.as_micros().saturating_sub(went_on));
-    let later = left.saturating_mul(beside.attack.sustained_guesses.into()).checked_div(half.into());
-    u128::from(beside.attack.guesses).saturating_add(later.unwrap_or(0))
+    let went_on = beside.attack.went_on(beside.play.length).as_duration();
+    let left = YEAR.as_duration().saturating_sub(went_on).as_secs_f64() / DAY.as_duration().as_secs_f64();
+    let later = whole(beside.attack.guesses_per_day(beside.play.length) * left);
+    u128::from(beside.attack.guesses).saturating_add(later.into())
 }
 
 /// Somebody who cycles through codes.
