@@ -1,6 +1,7 @@
 //! The attack bench held against the closed forms, and against itself.
 
 mod attained;
+mod cases;
 mod deterministic;
 mod never_above;
 mod played;
