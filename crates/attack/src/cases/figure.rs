@@ -1,6 +1,7 @@
 //! One figure of a case: what is computed here, beside what was told.
 
-use serde::Serialize;
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
 
 /// What a figure counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -83,7 +84,7 @@ impl Told {
 }
 
 /// One figure.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
     /// What it is of.
     pub name: &'static str,
@@ -169,6 +170,23 @@ impl Figure {
         let told = self.published?.value;
         let (less, more) = if told < self.ours { (told, self.ours) } else { (self.ours, told) };
         (less > 0.0).then(|| more / less)
+    }
+}
+
+impl Serialize for Figure {
+    /// Writes the fields, and what follows from them.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut figure = serializer.serialize_struct("Figure", 9)?;
+        figure.serialize_field("name", self.name)?;
+        figure.serialize_field("unit", &self.unit)?;
+        figure.serialize_field("ours", &self.ours)?;
+        figure.serialize_field("how", &self.how)?;
+        figure.serialize_field("published", &self.published)?;
+        figure.serialize_field("published_is_wrong", &self.published_is_wrong)?;
+        figure.serialize_field("agrees", &self.agrees())?;
+        figure.serialize_field("known", &self.known)?;
+        figure.serialize_field("comes_out", &self.comes_out())?;
+        figure.end()
     }
 }
 

@@ -12,6 +12,7 @@ mod played;
 mod policies;
 mod races;
 mod seed;
+mod services;
 mod tables;
 mod volumes;
 mod windows;
@@ -45,7 +46,7 @@ pub struct Case {
 }
 
 /// A case, computed.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Computed {
     /// What the case is called by.
     pub id: &'static str,
@@ -102,10 +103,11 @@ impl Error for CaseError {
 
 /// Returns every case, in the order of reports.
 pub fn cases() -> impl Iterator<Item = &'static Case> {
-    let groups: [&'static [Case]; 9] = [
+    let groups: [&'static [Case]; 10] = [
         &seed::CASES,
         &incidents::CASES,
         &policies::CASES,
+        &services::CASES,
         &codes::CASES,
         &windows::CASES,
         &lockout::CASES,

@@ -68,6 +68,7 @@ fn seconds_a_year() -> f64 {
     float(YEAR.as_micros()) / 1e6
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "all cases have one shape")]
 fn pumping() -> Figures {
     let a_second = 60e6 / 0.05 / seconds_a_year();
     Ok(vec![
@@ -77,6 +78,7 @@ fn pumping() -> Figures {
     ])
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "all cases have one shape")]
 fn startmessaging() -> Figures {
     Ok(vec![
         Figure::computed("rupees", Unit::Count, 12_000.0 * 0.30).published(3_600.0, 0),
@@ -95,6 +97,7 @@ fn signal() -> Figures {
     ])
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "all cases have one shape")]
 fn whatsapp() -> Figures {
     let a_second = 1e8 / 3_600.0;
     Ok(vec![
