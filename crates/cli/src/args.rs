@@ -3,6 +3,7 @@
 
 mod attack;
 mod bound;
+mod cases;
 mod examined;
 mod log;
 mod operate;
@@ -17,6 +18,7 @@ use tidegate::Timestamp;
 
 pub(crate) use attack::{AttackArgs, CompareArgs, MeansArgs};
 pub(crate) use bound::BoundArgs;
+pub(crate) use cases::CasesArgs;
 pub(crate) use examined::{ExplainArgs, ThreatFormat, ThreatModelArgs};
 pub(crate) use log::{Level, LogArgs, LogStyle};
 pub(crate) use operate::{DoctorArgs, KeyArgs, StoreArgs, StoreCommand};
@@ -39,6 +41,7 @@ Examples:
   tidegate attack policy.yaml                    see what it admits against adversaries, by simulation
   tidegate compare 'fixed_window: {limit: 5, window: 30s}' 'sliding_log: {limit: 5, window: 30s}'
                                                  see limits side by side under the same attacks
+  tidegate cases                                 see what published figures come to
   tidegate words policy.yaml --write             write the sentences that are missing
   tidegate serve policy.yaml                     enforce it
   tidegate serve policy.yaml --log json          the same, with logs for machines
@@ -54,6 +57,7 @@ Exit codes:
      serve, demo: a port is taken, say, or requests were cut off
   2  a policy or test file cannot be used, or serve cannot run by it; wrong arguments
   3  attack, compare: more passed than can, or a gateway differs from the simulation
+     cases: a figure does not come out
 
 Beside the source, docs/policy.md describes policies, docs/testing.md test files, docs/api.md the
 decision API.";
@@ -78,6 +82,7 @@ pub(crate) enum Command {
     Bound(BoundArgs),
     Attack(Box<AttackArgs>),
     Compare(CompareArgs),
+    Cases(CasesArgs),
     Test(TestArgs),
     Why(Box<WhyArgs>),
     Demo(DemoArgs),

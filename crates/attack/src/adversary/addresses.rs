@@ -8,7 +8,7 @@ use tidegate_policy::Class;
 use tidegate_review::{DAY, Guess, spoken_count};
 
 use super::rotation::{MOST_REQUESTS, Order, Rotation, Vary, holds_account, most_on_one_key, went_on};
-use super::{Adversary, Aim, Beside, Exposed, Guard, Means, Need, Play, at_victim};
+use super::{Adversary, Aim, Beside, Exposed, Guard, Means, Need, OneAddress, Play, at_victim};
 use crate::act::Seat;
 
 /// Many addresses take turns at one account.
@@ -33,7 +33,7 @@ impl Adversary for Addresses {
     }
 
     fn fits(&self, aim: &Aim) -> bool {
-        aim.one_address.is_none() && aim.guards.iter().any(is_by_address)
+        aim.one_address != Some(OneAddress::Proxy) && aim.guards.iter().any(is_by_address)
     }
 
     fn seats(&self, aim: &Aim, play: &Play) -> Vec<Seat> {

@@ -10,7 +10,7 @@ use super::addresses::is_by_address;
 use super::rotation::{
     MOST_REQUESTS, Order, Rotation, Vary, at_full_rate, holds_account, holds_address, most_beside, went_on,
 };
-use super::{Adversary, Aim, Beside, Exposed, Guard, Means, Need, Play, VICTIM, ipv6_address};
+use super::{Adversary, Aim, Beside, Exposed, Guard, Means, Need, OneAddress, Play, VICTIM, ipv6_address};
 use crate::act::{Seat, Who};
 
 /// Every customer has a network of so many bits.
@@ -48,7 +48,7 @@ impl Adversary for Ipv6 {
     }
 
     fn fits(&self, aim: &Aim) -> bool {
-        aim.one_address.is_none() && aim.guards.iter().any(is_by_address)
+        aim.one_address != Some(OneAddress::Proxy) && aim.guards.iter().any(is_by_address)
     }
 
     fn seats(&self, aim: &Aim, play: &Play) -> Vec<Seat> {

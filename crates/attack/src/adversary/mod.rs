@@ -188,9 +188,28 @@ pub struct Aim {
     pub one_spelling: bool,
     /// The limits that a request for a new code has to pass, on the same coordinates: those of the rule that sends codes.
     pub senders: Vec<Guard>,
-    /// Why every client comes from one address, as the id of the review's finding: a proxy that nobody trusts stands in
-    /// front, or only this machine can connect. `None` where clients come from their own.
-    pub one_address: Option<&'static str>,
+    /// Why every client comes from one address; `None` where clients come from their own.
+    pub one_address: Option<OneAddress>,
+}
+
+/// Why every client comes from one address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OneAddress {
+    /// A proxy that nobody trusts stands in front.
+    Proxy,
+    /// Only this machine can connect. Where that is for trying it out, clients will come from their own addresses, and
+    /// attacks from many are played all the same.
+    Loopback,
+}
+
+impl OneAddress {
+    /// Returns the id of the review's finding.
+    pub fn finding(self) -> &'static str {
+        match self {
+            Self::Proxy => "proxies-not-trusted",
+            Self::Loopback => "loopback-is-one-client",
+        }
+    }
 }
 
 impl Aim {

@@ -81,8 +81,8 @@ impl Adversary for SharedKey {
             all => format!("; {} of them never got through", spoken_count(all.into())),
         };
         match (aim.one_address, guard.keyed.address) {
-            (Some(finding), Some(_)) => Some(Exposed {
-                finding: Some(finding),
+            (Some(why), Some(_)) => Some(Exposed {
+                finding: Some(why.finding()),
                 says: format!("all clients are one to {}: {figures}{shut_out}", guard.name),
             }),
             // A limit on what is sent is there for its price, and stops everybody on purpose.

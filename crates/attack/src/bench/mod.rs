@@ -8,6 +8,7 @@ mod plays;
 mod rows;
 mod workers;
 
+use std::cmp::Reverse;
 use std::fmt;
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use tidegate::BuildError;
 use tidegate_policy::{Policy, Rule};
 use tidegate_review::Guess;
 
-use crate::adversary::{Adversary, Aim, Means, adversaries};
+use crate::adversary::{Adversary, Aim, Exposed, Means, adversaries};
 use crate::report::{LimitShown, Report, RuleReport, Trade};
 use crate::stage::Stage;
 use crate::target::{Requests, Target};
@@ -106,14 +107,32 @@ pub fn attack(
             }
         }
     }
-    for (rule, done) in run(&attacks, played).map_err(BenchError::Build)? {
-        if let Some(rule) = report.rules.get_mut(rule) {
-            report.requests = report.requests.saturating_add(done.requests);
+    let mut exposed: Vec<Vec<(u64, Exposed)>> = vec![Vec::new(); report.rules.len()];
+    for (index, done) in run(&attacks, played).map_err(BenchError::Build)? {
+        report.requests = report.requests.saturating_add(done.requests);
+        if let (Some(all), Some(one)) = (exposed.get_mut(index), done.exposed) {
+            all.push((done.row.worst.guesses, one));
+        }
+        if let Some(rule) = report.rules.get_mut(index) {
             rule.rows.push(done.row);
-            rule.exposed.extend(done.exposed);
         }
     }
+    for (rule, exposed) in report.rules.iter_mut().zip(exposed) {
+        rule.exposed = gravest(exposed);
+    }
     Ok(report)
+}
+
+/// Returns of each mistake the sentence of the attack that let most through, those of the most first.
+fn gravest(mut exposed: Vec<(u64, Exposed)>) -> Vec<Exposed> {
+    exposed.sort_by_key(|(guesses, _)| Reverse(*guesses));
+    let mut told: Vec<Exposed> = Vec::new();
+    for (_, one) in exposed {
+        if one.finding.is_none() || told.iter().all(|other| other.finding != one.finding) {
+            told.push(one);
+        }
+    }
+    told
 }
 
 /// Returns the rules of those names, or all when none are named, each with its index; the fallback comes last.

@@ -2,6 +2,7 @@
 
 pub(crate) mod attack;
 pub(crate) mod bound;
+pub(crate) mod cases;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod demo;

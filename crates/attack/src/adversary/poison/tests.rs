@@ -6,7 +6,7 @@ use tidegate::Limit;
 use tidegate_algorithms::{Anchor, Quota, Timestamp};
 
 use super::super::trial::DAY;
-use super::super::{Means, Need};
+use super::super::{Means, Need, OneAddress};
 use super::*;
 use crate::measure::Measured;
 use crate::simulate::{Course, simulate};
@@ -52,7 +52,7 @@ fn poisoned(
 fn as_many_requests_as_one_client_may_make_shut_out_all_that_are_one_client() {
     let quota = Quota::fixed_window(5, Span::from_secs(600), Anchor::Clock).unwrap();
     let play = play(60_000);
-    let one = |aim: &mut Aim| aim.one_address = Some("loopback-is-one-client");
+    let one = |aim: &mut Aim| aim.one_address = Some(OneAddress::Loopback);
     let (attack, exposed) = poisoned(&[(quota, BY_CLIENT)], &play, one);
     assert_eq!(attack.requests, 5 * 100);
     let people = attack.people;

@@ -65,8 +65,12 @@ pub(in crate::report) fn traded(trades: &[Trade], id: &str) -> Option<Drawing> {
     let high = spots.iter().map(|spot| spot.y).fold(1.0, f64::max);
     let low = spots.iter().map(|spot| spot.y).fold(f64::INFINITY, f64::min);
     spots.first()?;
-    let x =
-        Axis::log("time by which half of all guesses hit", (least / 10.0).max(1.0), most * 10.0, Unit::Seconds);
+    let x = Axis::log(
+        "time by which half of all guesses hit",
+        (least / 10.0).max(1.0),
+        most * 10.0,
+        Unit::Seconds,
+    );
     let y = Axis::log("requests an hour that keep somebody out", low / 10.0, high * 10.0, Unit::Count);
     let caption = "The fewest requests an hour that leave no gap for a day. Further right a guess takes longer; further up it \
                    is dearer to keep somebody out on purpose. A tighter limit goes right and down: what keeps both is \

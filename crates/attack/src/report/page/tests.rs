@@ -166,7 +166,6 @@ impl File {
     fn of(name: &str, page: &str) -> Self {
         let path = std::env::temp_dir().join(format!("tidegate-{name}-{}.html", std::process::id()));
         fs::write(&path, page).unwrap();
-       
 
         Self(path)
     }

@@ -13,7 +13,7 @@ use super::phones::RANGE;
 use super::search::{Aimed, prepare};
 use super::wire::Shape;
 use crate::act::Who;
-use crate::adversary::{Aim, Guard, Keyed, at_victim, home};
+use crate::adversary::{Aim, Guard, Keyed, OneAddress, at_victim, home};
 use crate::world::Setting;
 
 /// Spellings of which each changes one thing.
@@ -187,15 +187,15 @@ fn setting(policy: &Policy) -> Setting {
     }
 }
 
-/// Returns the id of the review's finding that all clients come from one address.
-fn one_address(policy: &Policy) -> Option<&'static str> {
+/// Returns why all clients come from one address, if they do.
+fn one_address(policy: &Policy) -> Option<OneAddress> {
     if !policy.trusted.is_nobody() {
         return None;
     }
     let local = policy.gateway.as_ref().is_some_and(|gateway| gateway.listen.ip().is_loopback());
     match policy.topology.proxies {
         Some(0) => None,
-        Some(_) => Some("proxies-not-trusted"),
-        None => local.then_some("loopback-is-one-client"),
+        Some(_) => Some(OneAddress::Proxy),
+        None => local.then_some(OneAddress::Loopback),
     }
 }

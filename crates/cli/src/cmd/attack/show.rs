@@ -88,6 +88,8 @@ fn cells(row: &Row) -> [String; 9] {
     let [second, minute, hour, day] = SPANS.map(|span| in_span(&row.worst.peaks, span));
     let guess = row.guess.as_ref();
     let half = guess.map_or_else(String::new, |guess| guess.p50.map_or("never".to_owned(), spoken_time));
+    // What is guessed at many accounts hits one of them, whichever.
+    let any = if row.worst.subjects > 1 && guess.is_some() { ", any of them" } else { "" };
     let people = row.worst.people;
     #[allow(clippy::cast_precision_loss, reason = "it is only shown")]
     let denied = match people.tries {
@@ -101,7 +103,7 @@ fn cells(row: &Row) -> [String; 9] {
         hour,
         day,
         spoken_count(rounded(row.worst.guesses_per_day(Span::from_micros(row.length_micros)))),
-        half,
+        format!("{half}{any}"),
         guess.map_or_else(String::new, |guess| spoken_chance(guess.chance_year)),
         denied,
     ]

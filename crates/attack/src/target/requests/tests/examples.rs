@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use tidegate::{OnStoreFailure, OnSuccess, files};
 
 use super::*;
-use crate::adversary::Keyed;
+use crate::adversary::{Keyed, OneAddress};
 
 /// Returns the folder of the examples.
 fn folder() -> PathBuf {
@@ -107,7 +107,7 @@ fn an_aim_says_what_the_policy_says() {
 fn an_aim_says_how_the_limits_are_run() {
     let lock = example("login-pci.yaml", "login").aim();
     assert_eq!(lock.guards[0].failures, Some(OnSuccess::Reset));
-    assert_eq!(lock.one_address, Some("loopback-is-one-client"));
+    assert_eq!(lock.one_address, Some(OneAddress::Loopback));
     let reset = example("password-reset.yaml", "check").aim();
     assert!(reset.setting.snapshot && !reset.setting.shared);
     let shared = example("shared.yaml", "reset-mail").aim();

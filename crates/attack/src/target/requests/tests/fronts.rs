@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use super::*;
+use crate::adversary::OneAddress;
 
 const RULE: &str = "
 rules:
@@ -100,7 +101,7 @@ rules:
 fn behind_a_proxy_that_nobody_trusts_all_clients_are_one() {
     let (requests, client) = under("topology: { proxies: 1 }\n");
     assert_eq!(client("198.18.0.1", None), client("203.0.113.5", Some("192.0.2.9")));
-    assert_eq!(requests.aim().one_address, Some("proxies-not-trusted"));
+    assert_eq!(requests.aim().one_address, Some(OneAddress::Proxy));
     let (requests, client) = under("trusted_proxies: { hops: 1 }\ntopology: { proxies: 2 }\n");
     assert_eq!(client("198.18.0.1", None), client("203.0.113.5", None), "the address of the outer proxy");
     assert!(!requests.aim().believes_anybody);
