@@ -60,8 +60,8 @@ pub(super) const CASES: [Case; 6] = [
     Case {
         id: "three-strikes-2007",
         what: "A password of twenty bits, three tries a day, for ten years.",
-        source: "Florêncio, Herley and Coskun, Do strong web passwords accomplish anything?, 2007",
-        published: "twenty bits are enough: some 1 %",
+        source: "Florêncio, Herley and Coskun, 2007",
+        published: "twenty bits are enough under three strikes",
         unconfirmed: None,
         says: "1.04 % of the space is tried.",
         figures: three_strikes,
@@ -159,6 +159,6 @@ fn three_strikes() -> Figures {
     let chance = Guess::new(2, 20, 1)?.chance_without_repeats(tries);
     Ok(vec![
         Figure::computed("tries in ten years", Unit::Count, wide(tries)).known(10_956.0, 0),
-        Figure::computed("chance", Unit::Percent, 100.0 * chance).published(1.0, 0).known(1.04, 2),
+        Figure::computed("chance", Unit::Percent, 100.0 * chance).known(1.04, 2),
     ])
 }

@@ -33,7 +33,7 @@ pub(super) const CASES: [Case; 3] = [
     Case {
         id: "shopify-rest",
         what: "Forty at once and two a second.",
-        source: "shopify.dev, REST Admin API rate limits",
+        source: "Shopify, documentation of the REST interface",
         published: "40 and two a second",
         unconfirmed: None,
         says: "160 in a closed minute and 7,240 in an hour.",
