@@ -23,7 +23,7 @@ pub(in crate::adversary) enum Vary {
     Session,
     /// The spelling of the account's name.
     Spelling,
-    /// The account, in an order that looks random: the `index`-th is `index · step + first` of `count`.
+    /// The account, each with a session of its own, in an order that looks random: the `index`-th is `index · step + first` of `count`.
     Subject {
         /// How many there are.
         count: u32,
@@ -56,6 +56,8 @@ impl Vary {
             Self::Subject { count, first, step } => {
                 let at = u64::from(index).wrapping_mul(step.into()).wrapping_add(first.into());
                 who.subject = at.checked_rem(count.into()).and_then(|at| u32::try_from(at).ok()).unwrap_or(0);
+                // Whoever signs in to another account has another session and another code.
+                who.session = who.subject;
             }
             Self::Own => who.subject = OWN.saturating_add(index),
         }
