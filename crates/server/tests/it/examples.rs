@@ -18,13 +18,14 @@ use hold::Tally;
 use world::World;
 
 /// The examples that are run here.
-const EXAMPLES: [&str; 9] = [
+const EXAMPLES: [&str; 10] = [
     "internal",
     "login-pci",
     "otp-payments",
     "password-reset",
     "public-api",
     "quillon",
+    "seed-article",
     "seed-otp",
     "seed-redis",
     "shared",
@@ -186,6 +187,11 @@ async fn password_reset() {
 #[tokio::test]
 async fn public_api() {
     assert_eq!(run("public-api").await.left_out(), [""; 0]);
+}
+
+#[tokio::test]
+async fn seed_article() {
+    assert_eq!(run("seed-article").await.left_out(), [""; 0]);
 }
 
 #[tokio::test]
