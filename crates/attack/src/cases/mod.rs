@@ -165,3 +165,22 @@ impl Verdict {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Guards against a verdict that hides a fault of ours behind a mistake of somebody else's, or a mistake behind what is
+    /// right beside it.
+    #[test]
+    fn a_verdict_is_that_of_the_worst_figure() {
+        let figure = |ours| Figure::computed("days", Unit::Days, ours);
+        let (right, alone) = (figure(3.0).published(3.0, 0), figure(3.0).known(3.0, 0));
+        let wrong = figure(3.0).published(30.0, 0).wrongly();
+        let missed = figure(3.0).known(4.0, 0);
+        assert_eq!(Verdict::of(&[right.clone(), alone.clone()]), Verdict::Agrees);
+        assert_eq!(Verdict::of(&[alone]), Verdict::Uncompared);
+        assert_eq!(Verdict::of(&[right.clone(), wrong.clone()]), Verdict::OffBy(10.0));
+        assert_eq!(Verdict::of(&[right, wrong, missed]), Verdict::DoesNotComeOut);
+    }
+}

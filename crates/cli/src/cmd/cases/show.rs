@@ -33,20 +33,19 @@ pub(super) fn case(case: &Computed, out: &mut Output) {
 /// Writes what all cases come to.
 pub(super) fn sum(cases: &[Computed], out: &mut Output) {
     let count = |is: fn(&Computed) -> bool| cases.iter().filter(|case| is(case)).count();
-    let agree = count(|case| case.verdict == Verdict::Agrees);
-    let off = count(|case| matches!(case.verdict, Verdict::OffBy(_)));
-    let alone = count(|case| case.verdict == Verdict::Uncompared);
-    let wrong = count(|case| !case.comes_out());
-    let unconfirmed = count(|case| !case.confirmed);
-    out.line(&format!(
-        "{} cases: {agree} agree with what was published, of {off} something published is wrong, {alone} have no published \
-         figure to compare; {unconfirmed} unconfirmed",
-        cases.len()
-    ));
-    if wrong == 0 {
-        out.line("every figure comes out as it is known to");
-    } else {
-        out.line(&format!("{wrong} DO NOT COME OUT: a fault of Tidegate; please report it"));
+    let parts = [
+        (count(|case| case.verdict == Verdict::Agrees), "as published"),
+        (count(|case| matches!(case.verdict, Verdict::OffBy(_))), "with something published that is wrong"),
+        (count(|case| case.verdict == Verdict::Uncompared), "with no published figure to compare"),
+        (count(|case| !case.confirmed), "unconfirmed"),
+    ];
+    let parts = parts.into_iter().filter(|(count, _)| *count > 0);
+    let parts: Vec<String> = parts.map(|(count, of)| format!("{count} {of}")).collect();
+    let noun = if cases.len() == 1 { "case" } else { "cases" };
+    out.line(&format!("{} {noun}: {}", cases.len(), parts.join(", ")));
+    match count(|case| !case.comes_out()) {
+        0 => out.line("every figure comes out as it is known to"),
+        wrong => out.line(&format!("{wrong} DO NOT COME OUT: a fault of Tidegate; please report it")),
     }
 }
 
