@@ -141,7 +141,9 @@ mod tests {
     use tidegate_policy::Code;
 
     use super::super::siege::{ACCOUNT, DAY, HOUR, Siege, digits, log};
-    use super::super::{Keyed, OnStoreFailure};
+    use tidegate::OnStoreFailure;
+
+    use super::super::Keyed;
     use super::*;
     use tidegate_algorithms::{Quota, Span};
 

@@ -13,7 +13,7 @@ pub struct Effort {
     pub short_requests: u64,
     /// How long the long play goes on.
     pub length: Span,
-    /// The most requests of the long play.
+    /// The most requests of the long play for every day that it goes on, and of one that is shorter.
     pub long_requests: u64,
 }
 
@@ -48,6 +48,12 @@ pub(super) fn long(short: &Play, effort: &Effort) -> Play {
     // One microsecond more, since a closed day ends at its last instant.
     let closed = Span::from_micros(effort.length.as_micros().saturating_add(1));
     Play { length: closed.max(short.length), ..*short }
+}
+
+/// Returns the most requests of the long play.
+pub(super) fn most_requests(effort: &Effort) -> u64 {
+    let days = effort.length.as_micros().div_ceil(DAY.as_micros()).max(1);
+    effort.long_requests.saturating_mul(days)
 }
 
 /// Returns the instant at which a play begins: the first at a window's beginning, the others spread over the window, and a

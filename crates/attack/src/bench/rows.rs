@@ -6,7 +6,7 @@ use tidegate::BuildError;
 use tidegate_algorithms::Span;
 
 use super::Options;
-use super::plays::{Effort, long, short};
+use super::plays::{Effort, long, most_requests, short};
 use crate::adversary::{Adversary, Aim, Beside, Exposed, Means, Play, named};
 use crate::measure::{InSpan, Measured};
 use crate::report::{GuessSeen, Row};
@@ -86,7 +86,7 @@ impl Attack {
                 requests,
             });
         };
-        let at_length = Stage { most_requests: self.effort.long_requests, ..self.stage.clone() };
+        let at_length = Stage { most_requests: most_requests(&self.effort), ..self.stage.clone() };
         let measured = at_length.play(self.adversary, &self.aim, &play)?;
         played();
         requests = requests.saturating_add(measured.requests);
