@@ -8,6 +8,7 @@ mod codes;
 mod figure;
 mod incidents;
 mod lockout;
+mod outages;
 mod played;
 mod policies;
 mod races;
@@ -103,7 +104,7 @@ impl Error for CaseError {
 
 /// Returns every case, in the order of reports.
 pub fn cases() -> impl Iterator<Item = &'static Case> {
-    let groups: [&'static [Case]; 10] = [
+    let groups: [&'static [Case]; 11] = [
         &seed::CASES,
         &incidents::CASES,
         &policies::CASES,
@@ -113,6 +114,7 @@ pub fn cases() -> impl Iterator<Item = &'static Case> {
         &lockout::CASES,
         &races::CASES,
         &tables::CASES,
+        &outages::CASES,
         &volumes::CASES,
     ];
     groups.into_iter().flatten()

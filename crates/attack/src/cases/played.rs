@@ -14,7 +14,7 @@ use crate::act::{Act, Actor, Answer, Chance, Role, Seat, Who};
 use crate::adversary::{Aim, Keyed, Means, Play, VICTIM, address, named};
 use crate::simulate::{Course, Event, simulate};
 use crate::target::{Bare, KeyedLimits, Target};
-use crate::world::World;
+use crate::world::{Incident, World};
 
 pub(super) type Fault = Box<dyn Error + Send + Sync>;
 
@@ -183,10 +183,21 @@ pub(super) fn seated(
     seats: Vec<Seat>,
     seed: u64,
 ) -> Result<Passed, Fault> {
+    happening(target, aim, play, (seats, Vec::new()), seed)
+}
+
+/// Plays seats at limits while things happen to stores and processes.
+fn happening(
+    target: Arc<dyn Target>,
+    aim: &Aim,
+    play: &Play,
+    (seats, incidents): (Vec<Seat>, Vec<Incident>),
+    seed: u64,
+) -> Result<Passed, Fault> {
     let mut world = World::new(target, aim.setting)?;
     let course = Course { until: play.end(), most_requests: u64::MAX, seed };
     let mut passed = Passed::default();
-    simulate(&mut world, seats, Vec::new(), course, &mut |event| passed.take(event));
+    simulate(&mut world, seats, incidents, course, &mut |event| passed.take(event));
     Ok(passed)
 }
 
@@ -206,7 +217,8 @@ pub(super) fn against(
     if !adversary.fits(aim) {
         return Err(format!("{} does not fit the limits", adversary.name()).into());
     }
-    seated(target, aim, play, adversary.seats(aim, play), SEED)
+    let played = (adversary.seats(aim, play), adversary.incidents(aim, play));
+    happening(target, aim, play, played, SEED)
 }
 
 /// Plays the adversary of a name at the quota that is aimed at.

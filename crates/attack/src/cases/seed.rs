@@ -2,17 +2,14 @@
 
 use super::figure::{Figure, Unit};
 use super::played::{
-    Once, Passed, SECOND, at_quota, bucket, clock, counter, digits, float, in_unit, log, play, seated,
+    Fault, Once, Passed, SECOND, at_quota, bucket, clock, counter, digits, float, in_unit, log, play,
     seated_at, secs, times, wide,
 };
+use super::windows::mean_peak;
 use super::{Case, Figures};
-use std::sync::Arc;
-use tidegate_algorithms::{Quota, Span};
-
-use super::played::Fault;
 use crate::act::Seat;
 use crate::adversary::Aim;
-use crate::target::Bare;
+use tidegate_algorithms::{Quota, Span};
 
 /// The article on the limits of one-time passwords.
 const OTP: &str = "the first article that Tidegate began with; docs/seeds.md";
@@ -178,6 +175,9 @@ fn token_bucket() -> Figures {
     ];
     figures.extend(spans(&passed, [7.0, 10.0, 64.0, 364.0, 8_644.0]));
     figures.extend(guess(quota, [38.58, 26.74, 115.6, 2.6])?);
+    let year = times(&digits(6, 3)?, &[quota]).chance_year;
+    figures
+        .push(Figure::computed("a blind guess, within a year", Unit::Percent, 100.0 * year).known(99.99, 2));
     let sustained = |quota: Quota| wide(quota.most_from_idle(Span::from_secs(1 << 31)));
     let slower = sustained(clock(5, 30)?) / sustained(quota);
     figures.push(
@@ -238,8 +238,15 @@ fn strict() -> Figures {
     let mut figures: Vec<Figure> = known.into_iter().map(of).collect();
     // In the long run four a window: as a log of four.
     let seen = times(&digits(6, 3)?, &[log(4, 30)?]);
-    let mean = in_unit(seen.mean, Unit::Days);
-    figures.push(Figure::computed("a blind guess, mean", Unit::Days, mean).known_about(28.94, 2, 0.01));
+    let days = |seconds| in_unit(seconds, Unit::Days);
+    let within = digits(6, 3)?.chance_of(strict_in(86_400).into());
+    figures.extend([
+        Figure::computed("a blind guess, mean", Unit::Days, days(seen.mean)).known_about(28.94, 2, 0.01),
+        Figure::computed("a blind guess, half by", Unit::Days, days(seen.p50)).known_about(20.06, 2, 0.006),
+        Figure::computed("a blind guess, 95 of 100 by", Unit::Days, days(seen.p95))
+            .known_about(86.7, 1, 0.06),
+        Figure::simulated("a blind guess, within a day", Unit::Percent, 100.0 * within).known(3.4, 1),
+    ]);
     Ok(figures)
 }
 
@@ -257,28 +264,11 @@ fn over_phases(quota: Quota) -> Result<[f64; 3], Fault> {
     Ok([sum / f64::from(PHASES), least, most])
 }
 
-/// Returns the mean peak in thirty seconds of ten requests aimed a quarter of a second to either side of a boundary, by a
-/// clock that is off by a standard deviation.
-fn mean_peak(jitter: Span) -> Result<f64, Fault> {
-    const PLAYS: u32 = 1_500;
-    let quota = clock(5, 30)?;
-    let play = play(secs(20), secs(15));
-    let aimed = [29_750, 30_250].map(|millis| play.start.saturating_add(Span::from_millis(millis - 20_000)));
-    let mut sum = 0.0;
-    for seed in 0..PLAYS {
-        let seats = aimed.into_iter().flat_map(|at| [at; 5]);
-        let seats = seats.map(|at| Seat::adversary(Once(Some(at))).with_jitter(jitter)).collect();
-        let passed = seated(Arc::new(Bare::of(quota)), &Aim::at(quota), &play, seats, seed.into())?;
-        sum += passed.fullest(secs(30));
-    }
-    Ok(sum / f64::from(PLAYS))
-}
-
 fn averages() -> Figures {
     let taken = at_quota("refill", &Aim::at(bucket(4, 1, 10)?), &play(secs(9), secs(601)))?;
     let [counter_mean, least, most] = over_phases(counter(5, 30)?)?;
     let [fixed_mean, _, fixed_most] = over_phases(clock(5, 30)?)?;
-    let peak = mean_peak(Span::from_millis(150))?;
+    let peak = mean_peak(150, 1_500)?;
     let each = Unit::PerThirtySeconds;
     let sustained = |quota: Quota| {
         let rate = quota.long_run();

@@ -5,12 +5,14 @@ use rand_distr::{Distribution, Poisson};
 use tidegate_algorithms::{Ask, Quota, Span, State, Timestamp, decide, peek};
 
 use super::figure::{Figure, Unit};
-use super::played::{Fault, at_quota, bucket, clock, play, secs};
+use super::played::{Fault, Once, at_quota, bucket, clock, counter, log, play, seated, secs};
 use super::{Case, Figures};
-use crate::act::Chance;
+use crate::act::{Chance, Seat};
 use crate::adversary::Aim;
+use crate::target::Bare;
+use std::sync::Arc;
 
-pub(super) const CASES: [Case; 3] = [
+pub(super) const CASES: [Case; 5] = [
     Case {
         id: "cloudflare-counter",
         what: "A sliding counter against sources that send at random and know of no boundary.",
@@ -38,6 +40,25 @@ pub(super) const CASES: [Case; 3] = [
         unconfirmed: None,
         says: "160 in a closed minute and 7,240 in an hour.",
         figures: shopify,
+    },
+    Case {
+        id: "greedy-retry",
+        what: "Five in thirty seconds by four algorithms, and a client who asks again and again and heeds nothing.",
+        source: "from simulations alone",
+        published: "no figure",
+        unconfirmed: None,
+        says: "Limits that count nothing they refuse give it nearly all that anybody gets.",
+        figures: greedy,
+    },
+    Case {
+        id: "straddler-jitter",
+        what: "Five in thirty seconds by windows of the clock, and ten requests aimed a quarter of a second to either side of \
+               a boundary by a clock that is off.",
+        source: "from simulations alone",
+        published: "no figure",
+        unconfirmed: None,
+        says: "With a third of a second of jitter nine of the ten still pass.",
+        figures: jitter,
     },
 ];
 
@@ -140,4 +161,49 @@ fn shopify() -> Figures {
         Figure::simulated("in a closed hour", Unit::Count, taken.fullest_closed(secs(3_600)))
             .known(7_240.0, 0),
     ])
+}
+
+fn greedy() -> Figures {
+    let hour = play(secs(9), secs(3_600));
+    let of = |name, quota: Quota, known| -> Result<Figure, Fault> {
+        let passed = at_quota("greedy", &Aim::at(quota), &hour)?;
+        Ok(Figure::simulated(name, Unit::Count, passed.count()).known(known, 0))
+    };
+    Ok(vec![
+        of("in an hour by a fixed window", clock(5, 30)?, 605.0)?,
+        of("in an hour by a sliding log", log(5, 30)?, 600.0)?,
+        of("in an hour by a sliding counter", counter(5, 30)?, 602.0)?,
+        of("in an hour by a bucket of four and one per ten seconds", bucket(4, 1, 10)?, 363.0)?,
+    ])
+}
+
+fn jitter() -> Figures {
+    // The deviation of a peak is below 0.8, so that of the mean of a thousand below 0.026.
+    let of = |name, millis, known| -> Result<Figure, Fault> {
+        Ok(Figure::simulated(name, Unit::Count, mean_peak(millis, 1_000)?).known_about(known, 2, 0.08))
+    };
+    Ok(vec![
+        of("mean peak at 0.05 s", 50, 10.0)?,
+        of("mean peak at 0.1 s", 100, 9.94)?,
+        of("mean peak at 0.15 s", 150, 9.62)?,
+        of("mean peak at 0.2 s", 200, 9.32)?,
+        of("mean peak at 0.3 s", 300, 9.04)?,
+    ])
+}
+
+/// Returns the mean peak in thirty seconds of ten requests aimed a quarter of a second to either side of a boundary, by a
+/// clock that is off by a standard deviation of so many milliseconds.
+pub(super) fn mean_peak(millis: u64, plays: u32) -> Result<f64, Fault> {
+    let quota = clock(5, 30)?;
+    let play = play(secs(20), secs(15));
+    let jitter = Span::from_millis(millis);
+    let aimed = [29_750, 30_250].map(|millis| play.start.saturating_add(Span::from_millis(millis - 20_000)));
+    let mut sum = 0.0;
+    for seed in 0..plays {
+        let seats = aimed.into_iter().flat_map(|at| [at; 5]);
+        let seats = seats.map(|at| Seat::adversary(Once(Some(at))).with_jitter(jitter)).collect();
+        let passed = seated(Arc::new(Bare::of(quota)), &Aim::at(quota), &play, seats, seed.into())?;
+        sum += passed.fullest(secs(30));
+    }
+    Ok(sum / f64::from(plays))
 }
