@@ -1,4 +1,4 @@
-//! The arguments of `tidegate attack`, `tidegate compare` and `tidegate cases`.
+//! The arguments of `tidegate attack` and `tidegate compare`.
 
 use std::path::PathBuf;
 

@@ -3,8 +3,22 @@
 use crate::process::{run, text};
 
 /// Commands that explain themselves with an example.
-const COMMANDS: [&str; 11] =
-    ["serve", "check", "bound", "explain", "threat-model", "test", "why", "demo", "words", "doctor", "store"];
+const COMMANDS: [&str; 14] = [
+    "serve",
+    "check",
+    "bound",
+    "explain",
+    "threat-model",
+    "attack",
+    "compare",
+    "cases",
+    "test",
+    "why",
+    "demo",
+    "words",
+    "doctor",
+    "store",
+];
 
 #[test]
 fn help_names_each_command_with_an_example_the_exit_codes_and_the_docs() {
