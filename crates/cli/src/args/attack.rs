@@ -23,7 +23,7 @@ use crate::input::Source;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:
   tidegate attack policy.yaml --rule verify --html attack.html
-  tidegate attack policy.yaml --adversary addresses --addresses 1000
+  tidegate attack policy.yaml --adversary many-addresses --addresses 1000
   tidegate attack policy.yaml --against http://127.0.0.1:8080
 
 docs/attack.md, beside the source, says who the adversaries are and what each figure means.")]

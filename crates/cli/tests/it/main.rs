@@ -16,6 +16,7 @@ mod process;
 mod reload;
 mod restarts;
 mod review;
+mod seed_examined;
 mod serve;
 mod shared;
 mod store;
