@@ -204,9 +204,10 @@ pub(super) fn most_beside(aim: &Aim, beside: &Beside<'_>, is_meant: impl Fn(&Gua
     most_on_one_key(aim, beside.attack.went_on(beside.play.length), is_meant)
 }
 
-/// Returns how long an attack went on, in whole seconds.
+/// Returns how long an attack went on, to the nearest second.
 pub(super) fn went_on(beside: &Beside<'_>) -> Span {
-    Span::from_secs(beside.attack.went_on(beside.play.length).ceil_secs())
+    let micros = beside.attack.went_on(beside.play.length).as_micros();
+    Span::from_secs((micros.saturating_add(500_000) / 1_000_000).max(1))
 }
 
 /// Returns how many requests show what it comes to when nothing holds somebody.
