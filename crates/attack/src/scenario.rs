@@ -21,8 +21,9 @@ use tidegate_policy::{Policy, Problems};
 use tidegate_review::Guess;
 
 use crate::act::Role;
-use crate::adversary::{Aim, Play, adversaries};
-use crate::measure::Measure;
+use crate::adversary::{Aim, Means, Play, adversaries};
+use crate::bench::{MONDAY, limits};
+use crate::measure::{Measure, Measured, Wanted};
 use crate::report::{Report, RuleReport};
 use crate::simulate::{Course, simulate};
 use crate::stage::Stage;
@@ -33,8 +34,6 @@ pub use met::{Met, PeopleMet, Seen};
 
 use cast::Cast;
 
-/// Monday, 2 January 2040, 00:00 UTC: where a scenario begins that does not say. No policy's dates are near.
-const START: Timestamp = Timestamp::saturating_from_micros(2_209_075_200_000_000);
 /// The most requests that are made: some twenty seconds of a simulation.
 const MOST_REQUESTS: u64 = 20_000_000;
 /// Chance begins here where neither the scenario nor whoever plays it says.
@@ -82,11 +81,9 @@ pub fn play(
     })?;
     let aim = requests.aim();
     let seed = seed.or(scenario.seed).unwrap_or(SEED);
-    let (mut rule, people) = perform(Arc::new(requests), aim, scenario, seed, progress)?;
-    for shown in &mut rule.limits {
-        let limit = policy.limits().find(|limit| limit.name == shown.name);
-        shown.says = limit.map(|limit| limit.terms.says.clone()).unwrap_or_default();
-    }
+    let limits = limits(policy, &aim);
+    let (rule, people) = perform(Arc::new(requests), aim, scenario, seed, progress)?;
+    let rule = RuleReport { limits, ..rule };
     let requests = rows::requests(&rule, people.as_ref());
     let report = Report { policy: name.to_owned(), seed, requests, rules: vec![rule] };
     Ok(ScenarioReport { scenario: scenario.file.clone(), report, people })
@@ -105,7 +102,7 @@ fn perform(
     let aim = Aim { code, setting, ..aim };
     let guess = aim.code.as_ref().and_then(|code| Guess::of(code).ok());
     let stage = Stage { most_requests: MOST_REQUESTS, ..Stage::new(target, seed, guess) };
-    let script = Script { scenario, aim: &aim, stage: &stage, start: scenario.start.unwrap_or(START) };
+    let script = Script { scenario, aim: &aim, stage: &stage, start: scenario.start.unwrap_or(MONDAY) };
     let cast = Cast::of(&script)?;
     let halves = if cast.people > 0 && cast.has_adversaries() { 2.0 } else { 1.0 };
     let alone = (cast.people > 0).then(|| {
@@ -113,7 +110,7 @@ fn perform(
         script.run(people, &mut |done| progress(done / halves))
     });
     let alone = alone.transpose()?;
-    let mut rule = rows::rule(&aim, guess.as_ref());
+    let mut rule = RuleReport::new(&aim.rule, aim.class).guessing(guess.as_ref());
     let attacked = if cast.has_adversaries() {
         let before = if alone.is_some() { 1.0 } else { 0.0 };
         let run = script.run(cast, &mut |done| progress((before + done) / halves))?;
@@ -137,9 +134,9 @@ struct Script<'a> {
 /// What came of one play.
 struct Run {
     /// What all adversaries came to together.
-    all: crate::measure::Measured,
+    all: Measured,
     /// What each came to.
-    each: Vec<(cast::Part, crate::measure::Measured)>,
+    each: Vec<(cast::Part, Measured)>,
     met: Met,
     /// Whether what was admitted has to stay within its bounds.
     holds_to_bounds: bool,
@@ -148,19 +145,16 @@ struct Run {
 impl Script<'_> {
     /// Returns the whole scenario as the play of one adversary.
     fn whole(&self) -> Play {
-        Play {
-            start: self.start,
-            length: self.scenario.length,
-            jitter: Span::ZERO,
-            means: crate::adversary::Means::default(),
-        }
+        Play { start: self.start, length: self.scenario.length, jitter: Span::ZERO, means: Means::default() }
     }
 
     /// Plays a cast.
     fn run(&self, cast: Cast, progress: &mut dyn FnMut(f64)) -> Result<Run, BuildError> {
         let mut world = World::new(Arc::clone(&self.stage.target), self.aim.setting)?;
         let whole = self.whole();
-        let measure = |play: &Play| Measure::new(self.stage.wanted(self.aim, play));
+        // Somebody else may have been at a limit before.
+        let measure =
+            |play: &Play| Measure::new(Wanted { is_first: false, ..self.stage.wanted(self.aim, play) });
         let mut all = measure(&whole);
         let mut each: Vec<Measure> = cast.parts.iter().map(|part| measure(&part.play)).collect();
         let mut met = met::Meeting::default();
@@ -185,7 +179,7 @@ impl Script<'_> {
         progress(1.0);
         let closed = |mut measure: Measure| {
             measure.ended(played.ended);
-            rows::from_any_past(measure.finish(&world), world.exposure())
+            measure.finish(&world)
         };
         Ok(Run {
             holds_to_bounds: world.holds_to_bounds(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tidegate::BuildError;
 use tidegate_algorithms::{LongRun, Quota, Span};
-use tidegate_review::Guess;
+use tidegate_review::{DAY, Guess};
 
 use crate::adversary::{Adversary, Aim, Play};
 use crate::measure::{Measure, Measured, Wanted};
@@ -12,9 +12,8 @@ use crate::simulate::{Course, simulate};
 use crate::target::Target;
 use crate::world::World;
 
-/// A second, a minute, an hour, a day.
-const SPANS: [Span; 4] =
-    [Span::from_secs(1), Span::from_secs(60), Span::from_secs(3600), Span::from_secs(86_400)];
+/// The spans that every attack is told by: a second, a minute, an hour, a day.
+pub const SPANS: [Span; 4] = [Span::from_secs(1), Span::from_secs(60), Span::from_secs(3600), DAY];
 
 /// What is attacked, how, and with which chance.
 #[derive(Clone)]
@@ -80,6 +79,7 @@ impl Stage {
             first: SPANS.into_iter().filter(|span| *span <= play.length).collect(),
             rate: slowest.unwrap_or(LongRun { units: 0, micros: 1 }),
             window: aim.guards.iter().map(|guard| longest(&guard.quota)).max().unwrap_or(Span::ZERO),
+            is_first: true,
             guesses: self.guesses.clone(),
             guess: self.guess,
         }

@@ -4,14 +4,15 @@ use tidegate_algorithms::{Anchor, Calendar, Quota, Rate, Span};
 
 /// Returns a count as a floating-point number, the nearest.
 #[expect(clippy::cast_precision_loss, reason = "the figure is only shown, in a few digits")]
-pub(crate) fn float(count: u128) -> f64 {
+pub fn float(count: impl Into<u128>) -> f64 {
+    let count: u128 = count.into();
     count as f64
 }
 
-/// Returns a whole number of a floating-point one: zero for what is below or no number, the largest for what is above.
+/// Returns the nearest whole number: zero for what is below or no number, the largest for what is above.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the conversion saturates")]
-pub(crate) fn whole(number: f64) -> u128 {
-    number as u128
+pub fn whole(number: f64) -> u128 {
+    number.round() as u128
 }
 
 /// Writes a time in seconds in the unit people would use: `23.15 days`, `3.37 years`; a year has 365 days. Three and more
@@ -34,7 +35,7 @@ pub fn spoken_time(seconds: f64) -> String {
         ..99.995 => format!("{amount:.2}"),
         ..999.95 => format!("{amount:.1}"),
         1e15.. => format!("{amount:.1e}"),
-        _ => spoken_count(whole(amount.round())),
+        _ => spoken_count(whole(amount)),
     };
     format!("{amount} {unit}")
 }
@@ -63,7 +64,7 @@ pub fn spoken_chance(chance: f64) -> String {
             let unit = 10_f64.powf(one_in.log10().floor() - 1.0);
             let rounded = (one_in / unit).round() * unit;
             if rounded < 1e15 {
-                format!("1 in {}", spoken_count(whole(rounded.round())))
+                format!("1 in {}", spoken_count(whole(rounded)))
             } else {
                 format!("1 in {rounded:.1e}")
             }

@@ -12,7 +12,7 @@ mod lint;
 mod threat;
 
 pub use explain::{Admits, Explained, ExplainedRule, Gone, Refusal, Share, explain, spoken_rate};
-pub use figures::{spoken_chance, spoken_count, spoken_time, written};
+pub use figures::{float, spoken_chance, spoken_count, spoken_time, whole, written};
 pub use finding::{Finding, Severity};
 pub use guess::{Allowance, DAY, Guess, GuessError, GuessTimes, YEAR, lowered, stretched};
 pub use lint::reach::{Kind as KeyKind, is_phone, kind as key_kind};

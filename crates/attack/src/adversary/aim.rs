@@ -116,6 +116,12 @@ impl Aim {
         self.guards.get(self.focus)
     }
 
+    /// Returns what so many requests that pass cost the operator, and in what; `None` where they cost nothing.
+    pub fn price_of(&self, requests: u64) -> Option<(u64, String)> {
+        let price = self.price.as_ref()?;
+        Some((requests.saturating_mul(price.each.into()), price.unit.clone()))
+    }
+
     /// Returns how many requests the guard in focus admits at once, at most.
     pub fn burst(&self) -> u32 {
         self.guard().map_or(1, |guard| guard.quota.nominal().checked_div(guard.cost.max(1)).unwrap_or(1))

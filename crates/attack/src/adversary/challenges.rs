@@ -5,11 +5,10 @@
 //! away.
 
 use tidegate_algorithms::Timestamp;
-use tidegate_review::{DAY, Guess, YEAR, spoken_chance, spoken_count};
+use tidegate_review::{DAY, Guess, YEAR, spoken_chance, spoken_count, whole};
 
 use super::addresses::is_sign_in;
 use super::books::{Books, reading};
-use super::figures::whole;
 use super::rotation::{Rotation, at_full_rate, holds_account, went_on};
 use super::{Adversary, Aim, Beside, Exposed, Guard, Need, Play, at_victim};
 use crate::act::{Act, Actor, Answer, Chance, Outcome, Seat};
@@ -88,7 +87,7 @@ pub(super) fn in_a_year(beside: &Beside<'_>) -> u128 {
     let went_on = beside.attack.went_on(beside.play.length).as_duration();
     let left = YEAR.as_duration().saturating_sub(went_on).as_secs_f64() / DAY.as_duration().as_secs_f64();
     let later = whole(beside.attack.guesses_per_day(beside.play.length) * left);
-    u128::from(beside.attack.guesses).saturating_add(later.into())
+    u128::from(beside.attack.guesses).saturating_add(later)
 }
 
 /// Somebody who cycles through codes.

@@ -1,15 +1,9 @@
 //! Figures for the sentences in which adversaries say what they have shown.
 
 use tidegate_algorithms::Span;
-use tidegate_review::{spoken_chance, spoken_count};
+use tidegate_review::{float, spoken_chance, spoken_count, whole};
 
 const HOUR: f64 = 3_600e6;
-
-/// Returns a count as a floating-point number, the nearest.
-#[expect(clippy::cast_precision_loss, reason = "the figure is only shown, in a few digits")]
-pub(super) fn float(count: u64) -> f64 {
-    count as f64
-}
 
 /// Returns so many in a time as a number an hour; zero in no time.
 pub(super) fn each_hour(count: u64, time: Span) -> f64 {
@@ -21,18 +15,12 @@ pub(super) fn often(count: u64, time: Span, what: &str) -> String {
     let an_hour = each_hour(count, time);
     let (often, unit) = if an_hour < 1.0 { (an_hour * 24.0, "a day") } else { (an_hour, "an hour") };
     let plural = if whole(often) == 1 { "" } else { "s" };
-    format!("{} {what}{plural} {unit}", spoken_count(whole(often).into()))
+    format!("{} {what}{plural} {unit}", spoken_count(whole(often)))
 }
 
 /// Writes a part of a whole as a percentage: `87 %`, and `100 %` only where it is all of it.
 pub(super) fn share(part: u64, whole: u64) -> String {
     if part == whole { "100 %".to_owned() } else { spoken_chance(float(part) / float(whole.max(1))) }
-}
-
-/// Returns the nearest whole number.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the conversion saturates")]
-pub(super) fn whole(number: f64) -> u64 {
-    number.round() as u64
 }
 
 #[cfg(test)]

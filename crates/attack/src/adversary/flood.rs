@@ -6,9 +6,8 @@
 //! measured here. Tables of more than 40,000 keys are not played; the review tells of those.
 
 use tidegate_algorithms::{Span, Timestamp};
-use tidegate_review::{spoken_count, spoken_time};
+use tidegate_review::{float, spoken_count, spoken_time};
 
-use super::figures::float;
 use super::{Adversary, Aim, Beside, Exposed, Guard, Keyed, Means, Need, OWN, Play};
 use super::{at_victim, home, ipv6_address};
 use crate::act::{Act, Actor, Answer, Chance, Outcome, Seat, Who};

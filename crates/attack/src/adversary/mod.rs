@@ -262,6 +262,11 @@ pub fn adversaries() -> &'static [&'static dyn Adversary] {
     ]
 }
 
+/// Returns the one who knows nothing and has one address: whom others are held against.
+pub fn simplest() -> &'static dyn Adversary {
+    &greedy::Greedy
+}
+
 /// Returns the adversary of that name.
 pub fn named(name: &str) -> Option<&'static dyn Adversary> {
     adversaries().iter().copied().find(|adversary| adversary.name() == name)

@@ -11,9 +11,9 @@
 
 use tidegate_algorithms::{Span, Timestamp};
 use tidegate_policy::Class;
-use tidegate_review::spoken_count;
+use tidegate_review::{spoken_count, whole};
 
-use super::figures::{each_hour, often, whole};
+use super::figures::{each_hour, often};
 use super::{Adversary, Aim, Beside, Exposed, Guard, Keyed, Need, Play, VICTIM, address};
 use crate::act::{Act, Actor, Answer, Chance, Outcome, Seat, Who};
 
@@ -177,7 +177,7 @@ fn sent(aim: &Aim, beside: &Beside<'_>) -> String {
     let messages = often(admitted, time, "message");
     let Some(price) = &aim.price else { return messages };
     let hourly = each_hour(admitted.saturating_mul(price.each.into()), time);
-    let spoken = |amount: f64| spoken_count(whole(amount).into());
+    let spoken = |amount: f64| spoken_count(whole(amount));
     format!("{messages} for {} {}, {} a day", spoken(hourly), price.unit, spoken(hourly * 24.0))
 }
 

@@ -22,6 +22,7 @@ use crate::stage::Stage;
 use crate::target::{Requests, Target};
 
 pub use plays::Effort;
+pub(crate) use plays::MONDAY;
 pub(crate) use rows::Attack;
 pub(crate) use workers::run;
 
@@ -90,22 +91,21 @@ pub fn attack(
     let mut attacks = Vec::new();
     for (index, rule) in rules {
         let shown = report.rules.len();
-        report.rules.push(empty(rule));
-        let Some(last) = report.rules.last_mut() else { continue };
+        let mut begun = RuleReport::new(&rule.name, rule.class);
         match Requests::new(Arc::clone(policy), index) {
-            Err(unreachable) => last.skipped = Some(unreachable.to_string()),
+            Err(unreachable) => begun.skipped = Some(unreachable.to_string()),
             Ok(requests) => {
                 let aim = requests.aim();
-                last.limits = limits(policy, &aim);
                 let guess = aim.code.as_ref().and_then(|code| Guess::of(code).ok());
-                last.code = guess.as_ref().map(Guess::to_string);
-                last.chance_of_one = guess.as_ref().map(Guess::chance_of_one);
-                last.trades = guess.iter().flat_map(|guess| trades(&aim, guess)).collect();
+                begun = begun.guessing(guess.as_ref());
+                begun.limits = limits(policy, &aim);
+                begun.trades = guess.iter().flat_map(|guess| trades(&aim, guess)).collect();
                 let stage = Stage::new(Arc::new(requests) as Arc<dyn Target>, options.seed, guess);
-                attacks
-                    .extend(Attack::all(&adversaries, &aim, &stage, options).map(|attack| (shown, attack)));
+                let all = Attack::all(&adversaries, &aim, &stage, options);
+                attacks.extend(all.into_iter().map(|attack| (shown, attack)));
             }
         }
+        report.rules.push(begun);
     }
     let mut exposed: Vec<Vec<(u64, Exposed)>> = vec![Vec::new(); report.rules.len()];
     for (index, done) in run(&attacks, played).map_err(BenchError::Build)? {
@@ -170,20 +170,6 @@ pub fn chosen(names: &[String]) -> Result<Vec<&'static dyn Adversary>, BenchErro
     names.iter().map(find).collect()
 }
 
-fn empty(rule: &Rule) -> RuleReport {
-    RuleReport {
-        rule: rule.name.clone(),
-        class: rule.class.name(),
-        limits: Vec::new(),
-        code: None,
-        chance_of_one: None,
-        trades: Vec::new(),
-        skipped: None,
-        rows: Vec::new(),
-        exposed: Vec::new(),
-    }
-}
-
 /// Weighs every limit that tells people apart.
 fn trades<'a>(aim: &'a Aim, guess: &'a Guess) -> impl Iterator<Item = Trade> + 'a {
     let of_people = aim.guards.iter().filter(|guard| guard.keyed.subject);
@@ -191,7 +177,7 @@ fn trades<'a>(aim: &'a Aim, guess: &'a Guess) -> impl Iterator<Item = Trade> + '
 }
 
 /// Returns the limits that an attack has to pass, as a report shows them.
-fn limits(policy: &Policy, aim: &Aim) -> Vec<LimitShown> {
+pub(crate) fn limits(policy: &Policy, aim: &Aim) -> Vec<LimitShown> {
     let shown = aim.guards.iter().map(|guard| {
         let terms = policy.limits().find(|limit| limit.name == guard.name).map(|limit| &limit.terms);
         let says = terms.map_or_else(String::new, |terms| terms.says.clone());

@@ -1,6 +1,7 @@
 //! When an attack is played: the instants at which it begins, how far it misses what it aims at, and how long it goes on.
 
 use tidegate_algorithms::{Span, Timestamp};
+use tidegate_review::DAY;
 
 use crate::adversary::{Adversary, Aim, Means, Play};
 
@@ -25,9 +26,8 @@ impl Default for Effort {
 
 /// Monday, 2 January 2040, 00:00 UTC: windows of the clock and of the calendar up to a week begin then, and no policy's
 /// dates are near.
-const MONDAY: Timestamp = Timestamp::saturating_from_micros(2_209_075_200_000_000);
+pub(crate) const MONDAY: Timestamp = Timestamp::saturating_from_micros(2_209_075_200_000_000);
 const MILLISECOND: u64 = 1_000;
-const DAY: Span = Span::from_secs(86_400);
 
 /// How far off requests arrive in one half of the short plays.
 const JITTER: Span = Span::from_millis(50);

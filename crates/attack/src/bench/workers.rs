@@ -37,7 +37,10 @@ pub(crate) fn run(
             scope.spawn(work);
         }
     });
-    let taken = results.into_iter().filter_map(|result| result.into_inner().ok().flatten());
-    let rules = attacks.iter().map(|(rule, _)| *rule);
-    rules.zip(taken).map(|(rule, done)| done.map(|done| (rule, done))).collect()
+    // Each with its own: were one missing, the others would still be those of their rules.
+    let done = attacks.iter().zip(results).filter_map(|((rule, _), result)| {
+        let done = result.into_inner().ok().flatten()?;
+        Some(done.map(|done| (*rule, done)))
+    });
+    done.collect()
 }

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use serde::Serialize;
 use tidegate::{BuildError, Quota};
 use tidegate_algorithms::Span;
-use tidegate_review::{Allowance, DAY, Guess, GuessTimes, written};
+use tidegate_review::{Allowance, DAY, Guess, GuessTimes, float, written};
 
-use crate::adversary::{Aim, adversaries};
+use crate::adversary::{Aim, adversaries, simplest};
 use crate::bench::{Attack, Options, run};
 use crate::report::{LimitShown, Row, Trade};
 use crate::stage::Stage;
@@ -89,7 +89,8 @@ pub fn compare(
         let aim = Aim { code: None, ..Aim::at(*candidate) };
         let target: Arc<dyn Target> = Arc::new(Bare::of(*candidate));
         let stage = Stage::new(target, options.seed, Some(*guess)).watching([INSTANT, span]);
-        attacks.extend(Attack::all(adversaries(), &aim, &stage, options).map(|attack| (index, attack)));
+        let all = Attack::all(adversaries(), &aim, &stage, options);
+        attacks.extend(all.into_iter().map(|attack| (index, attack)));
     }
     let columns = candidates.iter().map(|candidate| column(candidate, span, guess));
     let first = candidates.first().map(Quota::nominal);
@@ -133,31 +134,32 @@ fn column(quota: &Quota, span: Span, guess: &Guess) -> Column {
     }
 }
 
+impl Comparison {
+    /// Returns whether more was seen of any limit than can be: a fault of ours.
+    pub fn is_exceeded(&self) -> bool {
+        self.columns.iter().any(Column::is_exceeded)
+    }
+}
+
 /// The shortest span, that of what passes at once.
 const INSTANT: Span = Span::from_micros(1);
 const HOUR: Span = Span::from_secs(3600);
-
-#[allow(clippy::cast_precision_loss, reason = "it is only shown")]
-fn float(count: u64) -> f64 {
-    count as f64
-}
 
 impl Column {
     /// Takes in what an adversary came to.
     fn take(&mut self, row: Row, span: Span) {
         let measured = &row.worst;
-        let seen = measured.peaks.iter().find(|peak| peak.micros == span.as_micros());
-        if let Some(seen) = seen.map(|peak| peak.seen).filter(|seen| *seen > self.seen) {
+        let seen = measured.peak(span).map_or(0, |peak| peak.seen);
+        if seen > self.seen {
             (self.seen, self.by) = (seen, row.adversary);
         }
-        if let Some(instant) = measured.peaks.iter().find(|peak| peak.micros == INSTANT.as_micros()) {
-            self.at_once = self.at_once.max(instant.seen);
-        }
-        if row.adversary == "lockout" && measured.people.tries > 0 {
-            let denied = float(measured.people.denied) / float(measured.people.tries);
+        self.at_once = self.at_once.max(measured.peak(INSTANT).map_or(0, |peak| peak.seen));
+        if row.adversary == "lockout"
+            && let Some(denied) = measured.people.share_denied()
+        {
             self.denied = Some(self.denied.map_or(denied, |before| before.max(denied)));
         }
-        if row.adversary == "greedy" {
+        if row.adversary == simplest().name() {
             let done = &measured.operations;
             let each = |states: u64, calls: u64| if calls == 0 { 0.0 } else { float(states) / float(calls) };
             self.operations = [

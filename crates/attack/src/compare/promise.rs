@@ -3,7 +3,7 @@
 use serde::Serialize;
 use tidegate::{Anchor, Quota, Rate};
 use tidegate_algorithms::Span;
-use tidegate_review::written;
+use tidegate_review::{float, written};
 
 /// A promise, and the limits that keep it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -72,11 +72,6 @@ fn greatest(most: u32, keeps: impl Fn(u32) -> bool) -> Option<u32> {
         }
     }
     (good > 0).then_some(good)
-}
-
-#[allow(clippy::cast_precision_loss, reason = "it is only shown")]
-fn float(count: u64) -> f64 {
-    count as f64
 }
 
 #[cfg(test)]

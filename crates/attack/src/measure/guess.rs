@@ -6,9 +6,9 @@
 //! q^G·(T + 1/(p·r)).
 
 use tidegate_algorithms::Span;
-use tidegate_review::{DAY, Guess, YEAR};
+use tidegate_review::{DAY, Guess, YEAR, float};
 
-use super::{Measured, float};
+use super::Measured;
 use crate::report::GuessSeen;
 
 /// What is reckoned from a rate must make up so much of a mean to be told.
@@ -103,7 +103,7 @@ impl GuessSeen {
         let times = seen.map_or([None; 2], |seen| seen.times);
         let [p50, p95] = [(numbers[0], times[0]), (numbers[1], times[1])].map(|(number, time)| match time {
             Some(micros) => Some(float(micros)),
-            None => beyond.time_of(wide(number)),
+            None => beyond.time_of(float(number)),
         });
         let within = seen.map_or([0; 2], |seen| seen.within);
         let [chance_day, chance_year] = [(DAY, within[0]), (YEAR, within[1])].map(|(span, made)| {
@@ -160,12 +160,6 @@ fn ln_miss(guess: &Guess) -> f64 {
 /// Returns the chance that so many guesses all miss.
 fn missed(ln_miss: f64, guesses: f64) -> f64 {
     if guesses == 0.0 { 1.0 } else { (guesses * ln_miss).exp() }
-}
-
-/// Returns a number of guesses, which may be more than were ever made.
-#[expect(clippy::cast_precision_loss, reason = "the figure is only shown, in a few digits")]
-fn wide(guesses: u128) -> f64 {
-    guesses as f64
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! What was measured, and what follows from it.
 
 use tidegate_algorithms::Span;
-use tidegate_review::DAY;
+use tidegate_review::{DAY, float, spoken_count};
 
-use super::{Guessing, float};
+use super::Guessing;
 use crate::world::Operations;
 
 /// How many requests passed in a span, and the most that may have.
@@ -18,7 +18,16 @@ pub struct InSpan {
 }
 
 impl InSpan {
-    /// Returns whether more passed than can have: a fault of ours.
+    /// Writes how much passed, of how much can: `10 of 10`, or `1,000, no limit`.
+    pub fn of_bound(&self) -> String {
+        let seen = spoken_count(self.seen.into());
+        match self.bound {
+            Some(bound) => format!("{seen} of {}", spoken_count(bound)),
+            None => format!("{seen}, no limit"),
+        }
+    }
+
+    /// Returns whether more passed than can have: a fault of ours, unless the store is one that is wrong on purpose.
     pub fn is_exceeded(&self) -> bool {
         self.bound.is_some_and(|bound| u128::from(self.seen) > bound)
     }
@@ -99,7 +108,7 @@ pub struct Measured {
     /// The adversary's admitted requests as time in microseconds after the start and count so far, thinned out for a drawing:
     /// at most 2,000 points, the first and the last instant among them.
     pub curve: Vec<(u64, u64)>,
-    /// The most keys and bytes that stores held at the end.
+    /// How many keys and bytes stores held at the end.
     pub state: (u64, u64),
     /// What the stores were asked for.
     #[serde(skip)]
@@ -110,7 +119,8 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Returns whether more passed than can have, in any span: a fault of ours.
+    /// Returns whether more passed than can have, in any span: a fault of ours, unless the store is one that is wrong on
+    /// purpose.
     pub fn is_exceeded(&self) -> bool {
         self.peaks.iter().chain(&self.first).any(InSpan::is_exceeded)
     }

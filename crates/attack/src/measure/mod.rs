@@ -8,7 +8,7 @@ mod reached;
 mod spans;
 
 use tidegate_algorithms::{LongRun, Span, Timestamp};
-use tidegate_review::{DAY, Guess};
+use tidegate_review::{DAY, Guess, float};
 
 use crate::act::Role;
 use crate::simulate::Event;
@@ -43,6 +43,9 @@ pub struct Wanted {
     pub rate: LongRun,
     /// The longest window of the limits, lock of a lockout, or time that a bucket takes to fill.
     pub window: Span,
+    /// Whether nobody was at the limits before the adversary, but for people who are told of in events: then what passes
+    /// within a time from his first request is held to the bound from idle.
+    pub is_first: bool,
     /// The numbers of guesses whose instants are wanted, ascending.
     pub guesses: Vec<u64>,
     /// The code that is guessed at, if times to a hit are wanted.
@@ -200,18 +203,17 @@ impl Measure {
         };
         measured.peaks = self.fullest.most().map(peak).collect();
         measured.people = self.people.seen();
-        // Whom people have been before does not find fresh states: a window that they opened may end just after he begins.
-        let is_from_idle = measured.people.tries == 0;
-        let closed = |span: Span| Span::from_micros(span.as_micros().saturating_add(1));
-        let first = |(span, seen): (&Span, u64)| InSpan {
-            micros: span.as_micros(),
-            seen,
-            bound: if is_from_idle {
-                exposure.most_from_idle(*span)
-            } else {
-                exposure.most_in_half_open(closed(*span))
-            },
+        // Who comes after others does not find fresh states: a window that they opened may end just after he begins.
+        let is_from_idle = wanted.is_first && measured.people.tries == 0;
+        let within = |span: Span| {
+            if is_from_idle {
+                return exposure.most_from_idle(span);
+            }
+            // A closed span holds one microsecond more than a half-open one.
+            exposure.most_in_half_open(Span::from_micros(span.as_micros().saturating_add(1)))
         };
+        let first =
+            |(span, seen): (&Span, u64)| InSpan { micros: span.as_micros(), seen, bound: within(*span) };
         let seen = wanted.first.iter().zip(self.first).filter(|(span, _)| **span <= wanted.length);
         measured.first = seen.map(first).collect();
         measured.most_per_day = exposure.most_from_idle(LONG_RUN).map(long_run_a_day);
@@ -220,8 +222,8 @@ impl Measure {
         let micros = |at: Timestamp| at.saturating_since(wanted.start).as_micros();
         measured.begun = self.begun.map_or(0, micros);
         measured.envelope = self.envelope.sigma();
-        measured.rate_per_second = float(wanted.rate.units.into()) * 1e6 / float(wanted.rate.micros.max(1));
-        measured.bounds = drawn_bounds(exposure, wanted.length);
+        measured.rate_per_second = float(wanted.rate.units) * 1e6 / float(wanted.rate.micros.max(1));
+        measured.bounds = drawn_bounds(within, wanted.length);
         measured.subjects = self.subjects.count();
         measured.curve = self.curve.points().map(|point| (micros(point.at), point.admitted)).collect();
         measured.guessing = self.guesser.map(Guesser::finish);
@@ -230,26 +232,19 @@ impl Measure {
 }
 
 /// Returns the bound over closed times from the first request, 24 for each power of ten, for a drawing.
-fn drawn_bounds(exposure: &Exposure, length: Span) -> Vec<(u64, u128)> {
+fn drawn_bounds(within: impl Fn(Span) -> Option<u128>, length: Span) -> Vec<(u64, u128)> {
     const SHORTEST: f64 = 1e5;
-    let most = |micros: u64| Some((micros, exposure.most_from_idle(Span::from_micros(micros))?));
-    let ends = [0, length.as_micros()];
+    let most = |micros: u64| Some((micros, within(Span::from_micros(micros))?));
+    let length = length.as_micros();
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the conversion saturates")]
-    let within = (0..=240_u32).map(|step| (SHORTEST * 10_f64.powf(f64::from(step) / 24.0)).round() as u64);
-    let times = ends[..1].iter().copied().chain(within.filter(|at| *at < ends[1])).chain([ends[1]]);
+    let spread = (0..=240_u32).map(|step| (SHORTEST * 10_f64.powf(f64::from(step) / 24.0)).round() as u64);
+    let times = std::iter::once(0).chain(spread.filter(|at| *at < length)).chain([length]);
     times.filter_map(most).collect()
 }
 
 /// Returns what is admitted in the long run as a rate a day.
-#[expect(clippy::cast_precision_loss, reason = "the figure is only shown, in a few digits")]
 fn long_run_a_day(most: u128) -> f64 {
-    most as f64 * float(DAY.as_micros()) / float(LONG_RUN.as_micros())
-}
-
-/// Returns a count as a floating-point number, the nearest.
-#[expect(clippy::cast_precision_loss, reason = "the figure is only shown, in a few digits")]
-fn float(count: u64) -> f64 {
-    count as f64
+    float(most) * float(DAY.as_micros()) / float(LONG_RUN.as_micros())
 }
 
 #[cfg(test)]

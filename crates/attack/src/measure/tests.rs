@@ -29,6 +29,7 @@ fn wanted(spans: &[u64]) -> Wanted {
         first: micros(spans),
         rate: LongRun { units: 1, micros: 10 },
         window: Span::ZERO,
+        is_first: true,
         guesses: Vec::new(),
         guess: None,
     }

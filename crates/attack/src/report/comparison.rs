@@ -1,11 +1,12 @@
 //! Limits side by side as one page: the table that one chooses by, what keeps a promise, and the drawings.
 
-use tidegate_review::{spoken_chance, spoken_count, spoken_time};
+use tidegate_algorithms::Span;
+use tidegate_review::{float, spoken_chance, spoken_count, spoken_time};
 
-use super::drawn::{self, float, seconds};
+use super::drawn::{self, seconds};
 use super::html::{Cell, Html, escape};
 use super::plot::{Bar, Drawing, Told, bars, short_time};
-use super::{Row, Trade};
+use super::{Row, Trade, letter};
 use crate::compare::{Column, Comparison, Promise};
 
 /// Writes a comparison as a page that needs nothing else: no network, no script.
@@ -23,11 +24,11 @@ pub fn comparison_page(comparison: &Comparison) -> String {
             comparison.code,
         ),
     );
-    if comparison.columns.iter().any(Column::is_exceeded) {
-        html.raw("<section class=\"grave\" role=\"alert\">\n");
-        html.element("h2", "More passed than can");
-        html.element("p", "That is a fault of Tidegate's: please report it with the limits and the seed.");
-        html.raw("</section>\n");
+    if comparison.is_exceeded() {
+        html.alarm(
+            "More passed than can",
+            "That is a fault of Tidegate's: please report it with the limits and the seed.",
+        );
     }
     table(&mut html, comparison, &span);
     if let Some(promise) = &comparison.promise {
@@ -41,9 +42,9 @@ pub fn comparison_page(comparison: &Comparison) -> String {
     html.finish()
 }
 
-/// Returns the letter that a limit is called by, and its numbers.
-fn named(comparison: &Comparison) -> impl Iterator<Item = (char, &Column)> {
-    ('A'..='Z').chain('a'..='z').zip(&comparison.columns)
+/// Returns the letter that each limit is called by, and its column.
+fn named(comparison: &Comparison) -> impl Iterator<Item = (String, &Column)> {
+    (0..).map(letter).zip(&comparison.columns)
 }
 
 fn table(html: &mut Html, comparison: &Comparison, span: &str) {
@@ -78,8 +79,7 @@ fn table(html: &mut Html, comparison: &Comparison, span: &str) {
             pair(column.operations[0]),
             pair(column.operations[1]),
         ];
-        let heading =
-            Cell::Heading { text: letter.to_string(), to: None, below: Some(column.limit.numbers.clone()) };
+        let heading = Cell::Heading { text: letter, to: None, below: Some(column.limit.numbers.clone()) };
         std::iter::once(heading).chain(figures.map(Cell::Figure)).collect()
     });
     html.table(
@@ -112,7 +112,7 @@ fn drawings(comparison: &Comparison, span: &str) -> Vec<Drawing> {
     let fullest: Vec<Bar> = named(comparison)
         .map(|(letter, column)| Bar {
             name: format!("{letter}  {}", column.limit.numbers),
-            seen: float(column.seen.into()),
+            seen: float(column.seen),
             bound: Some(float(column.bound)),
             figures: format!("{} of {}", spoken_count(column.seen.into()), spoken_count(column.bound)),
             is_exceeded: u128::from(column.seen) > column.bound,
@@ -125,8 +125,8 @@ fn drawings(comparison: &Comparison, span: &str) -> Vec<Drawing> {
         caption: "The most that any adversary got into it, with the most that the closed form allows.",
     };
     let bars = bars(told, &fullest, ("seen", "the most by the closed form"));
-    let in_span =
-        |row: &&Row| drawn::in_span(&row.worst.peaks, comparison.span_micros).map_or(0, |peak| peak.seen);
+    let span = Span::from_micros(comparison.span_micros);
+    let in_span = |row: &&Row| row.worst.peak(span).map_or(0, |peak| peak.seen);
     // Of equals the first: simpler ones come earlier.
     let worst = picked(comparison, |column| {
         let rows = column.rows.iter().rev().filter(|row| row.worst.people.tries == 0);

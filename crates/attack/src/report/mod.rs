@@ -4,14 +4,15 @@ mod comparison;
 mod drawn;
 mod html;
 mod page;
-pub mod plot;
+mod plot;
 #[cfg(test)]
 mod sample;
 
 use serde::Serialize;
 use tidegate::{Anchor, Quota};
 use tidegate_algorithms::Span;
-use tidegate_review::{Allowance, DAY, Guess, GuessTimes, written};
+use tidegate_policy::Class;
+use tidegate_review::{Allowance, DAY, Guess, GuessTimes, spoken_count, written};
 
 use crate::adversary::Exposed;
 use crate::measure::Measured;
@@ -136,6 +137,38 @@ pub struct GuessSeen {
     pub is_extended: bool,
 }
 
+impl RuleReport {
+    /// Begins with a rule that nothing has been played at.
+    pub fn new(rule: &str, class: Class) -> Self {
+        Self {
+            rule: rule.to_owned(),
+            class: class.name(),
+            limits: Vec::new(),
+            code: None,
+            chance_of_one: None,
+            trades: Vec::new(),
+            skipped: None,
+            rows: Vec::new(),
+            exposed: Vec::new(),
+        }
+    }
+
+    /// Tells at what is guessed.
+    #[must_use]
+    pub fn guessing(self, guess: Option<&Guess>) -> Self {
+        Self { code: guess.map(Guess::to_string), chance_of_one: guess.map(Guess::chance_of_one), ..self }
+    }
+}
+
+/// Returns the letter by which one of several is called: A to Z, then two of them.
+pub fn letter(index: usize) -> String {
+    let of = |index: usize| char::from(b'A'.saturating_add(u8::try_from(index % 26).unwrap_or(0)));
+    match index / 26 {
+        0 => of(index).to_string(),
+        round => format!("{}{}", of(round - 1), of(index)),
+    }
+}
+
 impl LimitShown {
     /// Returns what is shown of a limit.
     pub fn of(name: &str, says: &str, quota: &Quota) -> Self {
@@ -152,6 +185,11 @@ impl LimitShown {
             by_the_clock,
         }
     }
+
+    /// Returns its window; of a bucket, the time it takes to fill.
+    pub fn window(&self) -> Span {
+        Span::from_micros(self.window_micros)
+    }
 }
 
 impl Trade {
@@ -166,9 +204,27 @@ impl Trade {
     }
 }
 
+impl Row {
+    /// Writes how many passed that no limit counted, since the store was lost: what spans and first times leave out.
+    pub fn uncounted(&self) -> Option<String> {
+        let passed = self.worst.without_store;
+        (passed > 0).then(|| format!("{} passed uncounted", spoken_count(passed.into())))
+    }
+}
+
 impl Report {
     /// Returns whether something admitted more than it can: a fault of ours.
     pub fn is_exceeded(&self) -> bool {
-        self.rules.iter().flat_map(|rule| &rule.rows).any(|row| row.is_exceeded)
+        self.rows().any(|row| row.is_exceeded)
+    }
+
+    /// Returns whether more passed than a right store lets through, by one that is wrong on purpose.
+    pub fn is_by_a_wrong_store(&self) -> bool {
+        self.rows().any(|row| !row.is_exceeded && row.worst.is_exceeded())
+    }
+
+    /// Returns what adversaries came to, of all rules.
+    pub fn rows(&self) -> impl Iterator<Item = &Row> {
+        self.rules.iter().flat_map(|rule| &rule.rows)
     }
 }

@@ -1,6 +1,7 @@
 //! A report as one page: what was exposed, the table, and for every rule its drawings.
 
-use tidegate_review::{DAY, spoken_chance, spoken_count, spoken_time};
+use tidegate_algorithms::Span;
+use tidegate_review::{DAY, float, spoken_chance, spoken_count, spoken_time};
 
 use super::drawn;
 use super::html::{Cell, Html, escape};
@@ -13,7 +14,7 @@ use crate::measure::PeopleSeen;
 const MOST_FIRST: usize = 8;
 /// A rule with so few adversaries is shown whole in the first table.
 const FEW: usize = 4;
-const HOUR_MICROS: u64 = 3_600_000_000;
+const HOUR: Span = Span::from_secs(3_600);
 
 /// Writes a report as a page that needs nothing else: no network, no script.
 pub fn page(report: &Report) -> String {
@@ -41,7 +42,7 @@ fn id(index: usize) -> String {
 fn opening(html: &mut Html, report: &Report) {
     let attacked = report.rules.iter().filter(|rule| rule.skipped.is_none()).count();
     let rules = if attacked == 1 { "1 rule was".to_owned() } else { format!("{attacked} rules were") };
-    let plays: u64 = report.rules.iter().flat_map(|rule| &rule.rows).map(|row| u64::from(row.plays)).sum();
+    let plays: u64 = report.rows().map(|row| u64::from(row.plays)).sum();
     html.element(
         "p",
         &format!(
@@ -53,14 +54,11 @@ fn opening(html: &mut Html, report: &Report) {
         ),
     );
     if report.is_exceeded() {
-        html.raw("<section class=\"grave\" role=\"alert\">\n");
-        html.element("h2", "More passed than can");
-        html.element(
-            "p",
+        html.alarm(
+            "More passed than can",
             "In the rows marked so below, more passed than the closed forms allow. That is a fault of Tidegate's, not of the \
              policy: please report it with the policy and the seed.",
         );
-        html.raw("</section>\n");
     }
 }
 
@@ -117,8 +115,8 @@ fn overview(html: &mut Html, report: &Report) {
     let groups = report.rules.iter().enumerate().map(|(index, rule)| {
         let worst = Worst::of(rule);
         let rows = rule.rows.iter().enumerate().filter(|(at, _)| rule.rows.len() <= FEW || worst.has(*at));
-        let cells = rows
-            .map(|(at, row)| cells(rule, row, Some(&id(index)), |column| worst.columns[column] == Some(at)));
+        let cells =
+            rows.map(|(at, row)| cells(rule, row, Some(&id(index)), |column| worst.is_of(column, at)));
         let heading = match &rule.skipped {
             Some(why) => format!("{} ({}): not attacked: {why}", rule.rule, rule.class),
             None => format!("{} ({})", rule.rule, rule.class),
@@ -150,37 +148,39 @@ impl Worst {
             });
             worst.filter(|(_, figure)| *figure != 0.0).map(|(at, _)| at)
         };
-        let passed = |micros| {
-            move |row: &Row| drawn::in_span(&row.worst.first, micros).map(|first| drawn::seconds(first.seen))
-        };
-        let window = |row: &Row| {
-            let peak = drawn::in_span(&row.worst.peaks, drawn::window_of(rule, row)?)?;
-            Some(drawn::seconds(peak.seen))
-        };
+        let passed = |span| move |row: &Row| row.worst.first(span).map(|first| float(first.seen));
+        let window = |row: &Row| drawn::fullest_window(rule, row).map(|peak| float(peak.seen));
         let soonest = |row: &Row| row.guess?.p50.map(|seconds| -seconds.max(f64::MIN_POSITIVE));
         let denied = |row: &Row| row.worst.people.share_denied();
-        let (hour, day) = (passed(HOUR_MICROS), passed(DAY.as_micros()));
+        let (hour, day) = (passed(HOUR), passed(DAY));
         Self { columns: [of(&window), of(&hour), of(&day), of(&soonest), of(&denied)] }
     }
 
     fn has(&self, row: usize) -> bool {
         self.columns.contains(&Some(row))
     }
+
+    /// Returns whether a row is the worst of a column.
+    fn is_of(&self, column: usize, row: usize) -> bool {
+        self.columns.get(column) == Some(&Some(row))
+    }
 }
 
 /// Returns the cells of a row; `gravest` tells of a column whether the row is its worst.
 fn cells(rule: &RuleReport, row: &Row, to: Option<&str>, gravest: impl Fn(usize) -> bool) -> Vec<Cell> {
-    let window = drawn::window_of(rule, row).and_then(|micros| drawn::in_span(&row.worst.peaks, micros));
-    let window = window.map(|peak| {
-        let exceeded = if peak.is_exceeded() { ": more than can be" } else { "" };
-        format!("{} in {}{exceeded}", drawn::of_bound(peak), short_time(drawn::seconds(peak.micros)))
+    let window = drawn::fullest_window(rule, row).map(|peak| {
+        let exceeded = match (peak.is_exceeded(), row.is_exceeded) {
+            (false, _) => "",
+            (true, true) => ": more than can be",
+            (true, false) => ": more than by a right store",
+        };
+        format!("{} in {}{exceeded}", peak.of_bound(), short_time(drawn::seconds(peak.micros)))
     });
-    let passed =
-        |micros| drawn::in_span(&row.worst.first, micros).map(|first| spoken_count(first.seen.into()));
+    let passed = |span| row.worst.first(span).map(|first| spoken_count(first.seen.into()));
     let half = row.guess.map(|guess| guess.p50.map_or_else(|| "never".to_owned(), spoken_time));
-    let figures = [window, passed(HOUR_MICROS), passed(DAY.as_micros()), half, denied(row.worst.people)];
-    let below =
-        [&row.with, &row.limit].into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join(", ");
+    let figures = [window, passed(HOUR), passed(DAY), half, denied(row.worst.people)];
+    let below = [row.with.clone(), row.limit.clone(), row.uncounted()];
+    let below = below.into_iter().flatten().collect::<Vec<_>>().join(", ");
     let heading = Cell::Heading {
         text: row.adversary.to_owned(),
         to: to.map(str::to_owned),
@@ -248,7 +248,7 @@ fn of_limit(html: &mut Html, limit: &LimitShown) {
 fn everybody(html: &mut Html, rule: &RuleReport) {
     let worst = Worst::of(rule);
     let rows = rule.rows.iter().enumerate().map(|(at, row)| {
-        let mut cells = cells(rule, row, None, |column| worst.columns[column] == Some(at));
+        let mut cells = cells(rule, row, None, |column| worst.is_of(column, at));
         cells.extend(further(row));
         cells
     });

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tidegate::{Anchor, Quota, Rate};
 use tidegate_algorithms::{Span, Timestamp};
-use tidegate_review::Guess;
+use tidegate_review::{DAY, Guess};
 
 use super::{GuessSeen, LimitShown, Report, Row, RuleReport, Trade};
 use crate::act::{Act, Actor, Answer, Chance, Seat, Who};
@@ -16,7 +16,6 @@ use crate::target::Bare;
 
 /// Four in the afternoon of a day, 17 seconds into a window of thirty.
 const START: Timestamp = Timestamp::saturating_from_micros(2_209_132_817_000_000);
-const DAY: Span = Span::from_secs(86_400);
 
 /// Six digits, three of them valid at once.
 fn six_digits() -> Guess {

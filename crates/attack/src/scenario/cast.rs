@@ -2,7 +2,7 @@
 //!
 //! People sit first, so that their chance is the same with the adversaries as without.
 
-use tidegate_algorithms::{Span, Timestamp};
+use tidegate_algorithms::Span;
 use tidegate_policy::Problems;
 use tidegate_policy::scenario::{Attacker, Has};
 
@@ -176,14 +176,10 @@ fn people(script: &Script<'_>) -> Option<People> {
 
 /// Returns what the scenario says that happens.
 fn incidents(script: &Script<'_>) -> Vec<Incident> {
-    let at = |after: Span, what| Incident { at: instant(script.start, after), what };
+    let at = |after: Span, what| Incident { at: script.start.saturating_add(after), what };
     let outages = &script.scenario.outages;
     let lost =
         outages.iter().flat_map(|outage| [at(outage.at, What::StoreLost), at(outage.end(), What::StoreBack)]);
     let restarts = script.scenario.restarts.iter().map(|after| at(*after, What::Restart));
     lost.chain(restarts).collect()
-}
-
-fn instant(start: Timestamp, after: Span) -> Timestamp {
-    start.saturating_add(after)
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use serde::Serialize;
+use tidegate_review::float;
 
 use crate::act::Outcome;
 use crate::adversary::VICTIM;
@@ -47,8 +48,6 @@ pub struct Seen {
 impl Seen {
     /// Returns the share of visits that ended without what they were for, in percent; nothing without a visit.
     pub fn percent_in_vain(&self) -> Option<f64> {
-        #[expect(clippy::cast_precision_loss, reason = "the figure is only shown, in a few digits")]
-        let float = |count: u64| count as f64;
         (self.visits > 0).then(|| 100.0 * float(self.in_vain) / float(self.visits))
     }
 }

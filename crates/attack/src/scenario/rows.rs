@@ -2,29 +2,11 @@
 
 use tidegate_algorithms::Span;
 use tidegate_policy::scenario::Attacker;
-use tidegate_review::Guess;
 
 use super::{PeopleMet, Run, Script, cast::Part};
-use crate::adversary::{Aim, Play};
+use crate::adversary::Play;
 use crate::measure::Measured;
-use crate::report::{GuessSeen, LimitShown, Row, RuleReport};
-use crate::world::Exposure;
-
-/// Returns the report of a rule that nothing has been played at yet.
-pub(super) fn rule(aim: &Aim, guess: Option<&Guess>) -> RuleReport {
-    let limits = aim.guards.iter().map(|guard| LimitShown::of(&guard.name, "", &guard.quota));
-    RuleReport {
-        rule: aim.rule.clone(),
-        class: aim.class.name(),
-        limits: limits.collect(),
-        code: guess.map(Guess::to_string),
-        chance_of_one: guess.map(Guess::chance_of_one),
-        trades: Vec::new(),
-        skipped: None,
-        rows: Vec::new(),
-        exposed: Vec::new(),
-    }
-}
+use crate::report::{GuessSeen, Row, RuleReport};
 
 /// Returns a row for each adversary, after one for all of them if there are several.
 pub(super) fn of(script: &Script<'_>, run: &Run) -> Vec<Row> {
@@ -94,11 +76,7 @@ fn row(script: &Script<'_>, run: &Run, about: About, play: &Play, measured: &Mea
         between: (measured.guesses, measured.guesses),
         close_up: Vec::new(),
         guess: guess.map(|guess| GuessSeen::of(guess, measured, play.length)),
-        money: script
-            .aim
-            .price
-            .as_ref()
-            .map(|price| (measured.admitted.saturating_mul(price.each.into()), price.unit.clone())),
+        money: script.aim.price_of(measured.admitted),
         is_exceeded: run.holds_to_bounds && measured.is_exceeded(),
         worst: measured.clone(),
     }
@@ -122,20 +100,6 @@ fn with(attacker: &Attacker) -> Option<String> {
     ];
     let said: Vec<String> = said.into_iter().flatten().collect();
     (!said.is_empty()).then(|| said.join(", "))
-}
-
-/// Returns what was measured with bounds that hold from any past: in a scenario somebody else may have been at a limit before
-/// the first request, so that what it admits within so long from then on is not what it admits from idle.
-pub(super) fn from_any_past(mut measured: Measured, exposure: &Exposure) -> Measured {
-    // A closed span holds one microsecond more than a half-open one.
-    let most = |micros: u64| exposure.most_in_half_open(Span::from_micros(micros.saturating_add(1)));
-    for first in &mut measured.first {
-        first.bound = most(first.micros);
-    }
-    for (micros, bound) in &mut measured.bounds {
-        *bound = most(*micros).unwrap_or(*bound);
-    }
-    measured
 }
 
 /// Returns how many requests were simulated in all.

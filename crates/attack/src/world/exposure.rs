@@ -1,9 +1,10 @@
 //! What an adversary's requests have touched, and the most that limits can admit for it.
 //!
 //! A request has to pass every limit it asks. A limit lets through at most its bound for every key that is counted apart: one
-//! for each distinct key in each store, and one more each time the store begins anew or a success wipes a key. So all
-//! requests together are at most the smallest, over the limits that all of them ask, of the sum of the limit's bounds over
-//! its keys, divided by the units that a request takes.
+//! for each distinct key in each store, and one more each time the store begins anew or a success wipes a key that the
+//! adversary has used. What a success gave back took nothing, and comes on top. So all requests together are at most the
+//! smallest, over the limits that all of them ask, of the sum of the limit's bounds over its keys, divided by the units that
+//! a request takes, and of those that gave back.
 //!
 //! That holds however stores are run, as long as each is right by itself. A clock that is off by as much all the time moves
 //! a store's windows and changes none of its bounds. A replica that learns of others' charges is only stricter for it, and
@@ -12,11 +13,13 @@
 //! for clocks. Where everybody's own clock says which window of a shared count it is, a span s meets as many as one of
 //! s + 2δ does by one clock.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use tidegate::{Counts, OnSuccess, Prepared, Quota};
+use tidegate::{AskedLimit, Counts, OnSuccess, Prepared, Quota};
 use tidegate_algorithms::Span;
+
+use crate::act::Role;
 
 /// So many distinct keys are told apart; what comes after counts as new each time, which only raises the bound.
 const MOST_DISTINCT: usize = 1 << 22;
@@ -32,6 +35,8 @@ pub struct Touched {
     pub cost: u32,
     /// How many keys were counted apart.
     pub keys: u64,
+    /// How many requests gave back what they took.
+    pub given_back: u64,
 }
 
 /// What the adversary's requests have touched of every limit that refuses.
@@ -40,7 +45,7 @@ pub struct Exposure {
     touched: Vec<Touched>,
     /// How many distinct requests there were, and how many of them asked each limit.
     requests: u64,
-    asked: HashMap<String, u64>,
+    asked: BTreeMap<String, u64>,
     distinct: HashSet<u64>,
     epoch: u64,
 }
@@ -49,26 +54,33 @@ impl Exposure {
     /// Notes a request that was not made before in this epoch, at one store.
     pub(super) fn touch(&mut self, prepared: &Prepared, store: usize) {
         self.requests = self.requests.saturating_add(1);
-        for asked in prepared.asked().filter(|asked| !asked.limit.is_shadow() && asked.cost > 0) {
-            let name = asked.limit.name();
-            let count = self.asked.entry(name.to_owned()).or_default();
+        for asked in prepared.asked().filter(is_refusing) {
+            let count = self.asked.entry(asked.limit.name().to_owned()).or_default();
             *count = count.saturating_add(1);
-            let mut hasher = DefaultHasher::new();
-            (name, asked.key, store, self.epoch).hash(&mut hasher);
+            let (part, key) = self.part_and_key(&asked, store);
             let is_full = self.distinct.len() >= MOST_DISTINCT;
-            let is_new = is_full || self.distinct.insert(hasher.finish());
-            let touched = self.of(name, asked.limit.quota(), asked.cost);
-            touched.cost = touched.cost.min(asked.cost);
-            touched.keys = touched.keys.saturating_add(is_new.into());
+            let is_new = is_full || self.distinct.insert(key);
+            if let Some(touched) = self.touched.get_mut(part) {
+                touched.cost = touched.cost.min(asked.cost);
+                touched.keys = touched.keys.saturating_add(is_new.into());
+            }
         }
     }
 
-    /// Notes that a success wiped the keys of the limits that it resets.
-    pub(super) fn wiped(&mut self, prepared: &Prepared) {
-        for asked in prepared.asked() {
-            if let Counts::Failures { on_success: OnSuccess::Reset, .. } = asked.limit.counts() {
-                let touched = self.of(asked.limit.name(), asked.limit.quota(), asked.cost.max(1));
-                touched.keys = touched.keys.saturating_add(1);
+    /// Notes what a success did: that it wiped the keys of limits that it resets, or gave back what an adversary's request
+    /// took of others. A key that no adversary has used is none of his bound's.
+    pub(super) fn succeeded(&mut self, prepared: &Prepared, store: usize, role: Role) {
+        for asked in prepared.asked().filter(is_refusing) {
+            let Counts::Failures { on_success, .. } = asked.limit.counts() else { continue };
+            let (part, key) = self.part_and_key(&asked, store);
+            let is_used = self.distinct.len() >= MOST_DISTINCT || self.distinct.contains(&key);
+            let Some(touched) = self.touched.get_mut(part) else { continue };
+            match on_success {
+                OnSuccess::Reset => touched.keys = touched.keys.saturating_add(is_used.into()),
+                OnSuccess::Refund => {
+                    let is_his = role == Role::Adversary;
+                    touched.given_back = touched.given_back.saturating_add(is_his.into());
+                }
             }
         }
     }
@@ -104,19 +116,30 @@ impl Exposure {
             let parts = self.touched.iter().filter(|touched| touched.limit == *name);
             let units = parts.map(|touched| {
                 let each = bound(&touched.quota).checked_div(touched.cost.into()).unwrap_or(u128::MAX);
-                each.saturating_mul(touched.keys.into())
+                each.saturating_mul(touched.keys.into()).saturating_add(touched.given_back.into())
             });
             units.fold(0, u128::saturating_add)
         });
         of_limit.min()
     }
 
-    fn of(&mut self, name: &str, quota: &Quota, cost: u32) -> &mut Touched {
+    /// Returns the index of a limit under its quota in what was touched, and a number for its key in a store by which it is
+    /// told apart.
+    fn part_and_key(&mut self, asked: &AskedLimit<'_>, store: usize) -> (usize, u64) {
+        let (name, quota) = (asked.limit.name(), asked.limit.quota());
         let found = self.touched.iter().position(|touched| touched.limit == name && touched.quota == *quota);
-        let index = found.unwrap_or_else(|| {
-            self.touched.push(Touched { limit: name.to_owned(), quota: *quota, cost, keys: 0 });
+        let part = found.unwrap_or_else(|| {
+            let (limit, quota, cost) = (name.to_owned(), *quota, asked.cost);
+            self.touched.push(Touched { limit, quota, cost, keys: 0, given_back: 0 });
             self.touched.len().saturating_sub(1)
         });
-        &mut self.touched[index]
+        let mut hasher = DefaultHasher::new();
+        (part, asked.key, store, self.epoch).hash(&mut hasher);
+        (part, hasher.finish())
     }
+}
+
+/// Returns whether a limit can refuse the request: neither one that only looks on, nor one of which it takes nothing.
+fn is_refusing(asked: &AskedLimit<'_>) -> bool {
+    !asked.limit.is_shadow() && asked.cost > 0
 }

@@ -13,9 +13,6 @@ use super::watched::Watched;
 use crate::act::{Outcome, Role, Who};
 use crate::target::Target;
 
-/// So many planned requests are kept; a flood of new ones must not fill the memory.
-const MOST_PLANNED: usize = 1 << 16;
-
 pub(super) struct Instance {
     limiter: Limiter,
     snapshot: Snapshot,
@@ -24,6 +21,7 @@ pub(super) struct Instance {
     /// How many microseconds its clock is ahead, where it tells its store the time.
     ahead: i64,
     planned: HashMap<Who, Planned>,
+    most_planned: usize,
 }
 
 /// A request that was made before.
@@ -35,15 +33,17 @@ struct Planned {
 }
 
 impl Instance {
-    /// Starts a process over a store of that number, by a clock that is so many microseconds ahead.
+    /// Starts a process over a store of that number, by a clock that is so many microseconds ahead; it keeps so many
+    /// requests that it has planned.
     pub(super) fn new(
         target: &dyn Target,
         (store, number): (Arc<Watched>, usize),
         ahead: i64,
+        most_planned: usize,
     ) -> Result<Self, BuildError> {
         let limiter = target.limiter(store)?;
         let snapshot = limiter.snapshot();
-        Ok(Self { limiter, snapshot, store: number, ahead, planned: HashMap::new() })
+        Ok(Self { limiter, snapshot, store: number, ahead, planned: HashMap::new(), most_planned })
     }
 
     pub(super) fn request(
@@ -52,15 +52,14 @@ impl Instance {
         exposure: &mut Exposure,
         request: &Arriving<'_>,
     ) -> Seen {
-        if self.planned.len() >= MOST_PLANNED {
+        if self.planned.len() >= self.most_planned {
             self.planned.clear();
         }
         let planned = self
             .planned
             .entry(*request.who)
             .or_insert_with(|| Planned { prepared: target.prepare(&self.snapshot, request.who), touched: 0 });
-        let refused = Seen { admitted: false, delay: Span::ZERO, retry_after: None, degraded: false };
-        let Some(prepared) = &planned.prepared else { return refused };
+        let Some(prepared) = &planned.prepared else { return Seen::REFUSED };
         let epoch = exposure.epoch().saturating_add(1);
         if request.role == Role::Adversary && planned.touched != epoch {
             planned.touched = epoch;
@@ -68,11 +67,11 @@ impl Instance {
         }
         let now = Timestamp::saturating_from_micros(request.at.as_micros().saturating_add_signed(self.ahead));
         // A store in memory answers at once, also that it is lost.
-        let Some(mut verdict) = prepared.check_at(now).now_or_never() else { return refused };
+        let Some(mut verdict) = prepared.check_at(now).now_or_never() else { return Seen::REFUSED };
         if verdict.is_allowed() && request.outcome == Outcome::Success {
             let settlement = verdict.take_pending().succeeded();
             if !settlement.is_empty() {
-                exposure.wiped(prepared);
+                exposure.succeeded(prepared, self.store, request.role);
                 // A store that is lost gives nothing back, and the charges are spent.
                 let _ = self.limiter.settle_at(settlement, Some(now)).now_or_never();
             }

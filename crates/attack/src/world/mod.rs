@@ -36,6 +36,9 @@ use instance::{Arriving, Instance};
 use plain::Plain;
 use watched::Watched;
 
+/// So many planned requests are kept by all processes together; a flood of new ones must not fill the memory.
+const MOST_PLANNED: usize = 1 << 16;
+
 /// The secret of every store: nobody aims at its keys, and a seed is to give one course of events.
 const SECRET: [u8; 16] = *b"a known one here";
 
@@ -50,6 +53,11 @@ pub struct Seen {
     pub retry_after: Option<Span>,
     /// Whether it was decided without the store.
     pub degraded: bool,
+}
+
+impl Seen {
+    /// Turned away, whatever limits say.
+    const REFUSED: Self = Self { admitted: false, delay: Span::ZERO, retry_after: None, degraded: false };
 }
 
 /// Processes and stores, with what an attack has touched of them.
@@ -81,9 +89,7 @@ impl World {
     pub fn request(&mut self, at: Timestamp, who: &Who, outcome: Outcome, role: Role) -> Seen {
         let turn = self.turn.checked_rem(self.instances.len()).unwrap_or(0);
         self.turn = turn.wrapping_add(1);
-        let Some(instance) = self.instances.get_mut(turn) else {
-            return Seen { admitted: true, delay: Span::ZERO, retry_after: None, degraded: false };
-        };
+        let Some(instance) = self.instances.get_mut(turn) else { return Seen::REFUSED };
         instance.request(&*self.target, &mut self.exposure, &Arriving { at, who, outcome, role })
     }
 
@@ -190,16 +196,18 @@ fn processes(
 ) -> Result<Vec<Instance>, BuildError> {
     let skew = i64::try_from(setting.skew.as_micros()).unwrap_or(i64::MAX);
     let tells_time = !setting.shared || setting.store == StoreKind::OwnClocks;
-    let regions = setting.regions.max(1);
+    let (regions, per_region) = (setting.regions.max(1), setting.instances.max(1));
+    let count = usize::try_from(regions.saturating_mul(per_region)).unwrap_or(usize::MAX);
+    let most_planned = MOST_PLANNED.checked_div(count).unwrap_or(0).max(1);
     let mut instances = Vec::new();
-    for index in 0..setting.instances.max(1) {
+    for index in 0..per_region {
         for region in 0..regions {
             let own = index.saturating_mul(regions).saturating_add(region);
             let number = usize::try_from(if setting.shared { region } else { own }).unwrap_or(usize::MAX);
             let Some(store) = stores.get(number) else { continue };
             let ahead = if own % 2 == 0 { skew } else { skew.saturating_neg() };
             let ahead = if tells_time { ahead } else { 0 };
-            instances.push(Instance::new(target, (Arc::clone(store), number), ahead)?);
+            instances.push(Instance::new(target, (Arc::clone(store), number), ahead, most_planned)?);
         }
     }
     Ok(instances)

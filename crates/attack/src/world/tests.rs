@@ -1,11 +1,13 @@
 //! Worlds against what their shape is known to admit.
 
 use rand::{Rng, RngExt, SeedableRng};
-use tidegate::{Anchor, Limit, Limiter, OnStoreFailure, Prepared, Quota, Rate, Snapshot, Store};
+use tidegate::{
+    Anchor, Counts, Limit, Limiter, OnStoreFailure, OnSuccess, Prepared, Quota, Rate, Snapshot, Store,
+};
 
 use super::*;
 use crate::act::Chance;
-use crate::adversary::at_victim;
+use crate::adversary::{at_victim, home};
 use crate::target::Bare;
 
 const START: u64 = 30_000_000 * 50_000_000;
@@ -130,6 +132,28 @@ fn a_restart_forgets_what_is_in_memory_unless_there_is_a_snapshot() {
         assert_eq!(bounds, Some(bound), "{setting:?}");
         assert_eq!(u128::from(world.operations().admitted), bound, "{setting:?}");
     }
+}
+
+/// Guards the bound against successes: those that give back what they took are no excess, and what people's wipe is none of
+/// the adversary's keys, unless he has used it.
+#[test]
+fn successes_raise_the_bound_by_what_they_give_back_and_by_the_keys_of_his_that_they_wipe() {
+    let succeed = |on_success, who: Who, role| {
+        let day = Quota::sliding_log(9, Span::from_secs(86_400)).unwrap();
+        let limit = Limit::new("limit", day).with_counts(Counts::failures(on_success));
+        let mut world = World::new(Arc::new(Bare::limits([limit])), Setting::default()).unwrap();
+        assert_eq!(ask(&mut world, 0, 5).0, 5);
+        for second in 1..=20 {
+            assert!(world.request(at(second * SECOND), &who, Outcome::Success, role).admitted);
+        }
+        let failures = ask(&mut world, 21 * SECOND, 100).0;
+        (failures, world.exposure().most_in_half_open(Span::from_secs(86_400)))
+    };
+    let (victim, somebody) = (at_victim(), Who::new(7, home(7)));
+    assert_eq!(succeed(OnSuccess::Refund, victim, Role::Adversary), (4, Some(9 + 20)));
+    assert_eq!(succeed(OnSuccess::Refund, victim, Role::Person), (4, Some(9)));
+    assert_eq!(succeed(OnSuccess::Reset, victim, Role::Person), (9, Some(9 + 20 * 9)));
+    assert_eq!(succeed(OnSuccess::Reset, somebody, Role::Person), (4, Some(9)));
 }
 
 /// Guards against a bound that a way of running right stores exceeds.

@@ -140,6 +140,7 @@ fn hold(pair: (&dyn Adversary, &Limits, usize), play: &Play, seed: u64) -> Held 
         first: spans.iter().copied().map(Span::from_micros).collect(),
         rate: limits.0[focus].0.long_run(),
         window: limits.0[focus].0.window(),
+        is_first: true,
         guesses: Vec::new(),
         guess: None,
     });

@@ -67,7 +67,7 @@ impl<'a> Allowance<'a> {
             } else if units == 0 {
                 None
             } else {
-                Some(seconds(Span::MAX) + float(left) * float(micros.into()) / f64::from(units) / 1e6)
+                Some(seconds(Span::MAX) + float(left) * float(micros) / f64::from(units) / 1e6)
             }
         });
         each.reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b))).unwrap_or(Some(0.0))
@@ -82,7 +82,7 @@ impl<'a> Allowance<'a> {
 
 /// Returns a span in seconds.
 pub(super) fn seconds(span: Span) -> f64 {
-    float(span.as_micros().into()) / 1e6
+    float(span.as_micros()) / 1e6
 }
 
 /// Orders two rates, the slower first.

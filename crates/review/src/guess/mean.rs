@@ -37,7 +37,7 @@ pub(super) fn mean(allowance: Allowance<'_>, ln_miss: f64) -> Option<f64> {
     }
     let tries_at = |micros: u64| allowance.from_idle(Span::from_micros(micros));
     let missed = |tries: u128| (float(tries) * ln_miss).exp();
-    let slowest = float(micros.into()) / (f64::from(units) * -ln_miss);
+    let slowest = float(micros) / (f64::from(units) * -ln_miss);
     let few = whole((PIECE / -ln_miss).floor());
     let (mut total, mut at, mut width) = (0.0, 0_u64, 1_u64);
     loop {
@@ -47,7 +47,7 @@ pub(super) fn mean(allowance: Allowance<'_>, ln_miss: f64) -> Option<f64> {
             return Some((total + rest) / 1e6);
         }
         let piece = Piece { at, begins, few }.narrowed(width, tries_at);
-        total += float(piece.width.into()) * f64::midpoint(missed(begins), missed(piece.ends));
+        total += float(piece.width) * f64::midpoint(missed(begins), missed(piece.ends));
         width = piece.next;
         at = match at.checked_add(piece.width) {
             Some(next) => next,

@@ -225,6 +225,7 @@ fn guesses_are_those_of_the_adversary_that_pass() {
         first: Vec::new(),
         rate: log(1, 30).long_run(),
         window: Span::ZERO,
+        is_first: true,
         guesses: vec![1, 2],
         guess: Some(digits(1, 1)),
     };

@@ -1,14 +1,17 @@
 //! Everything that passed, against the envelope and the bound.
 
-use tidegate_review::{DAY, spoken_count, spoken_time};
+use tidegate_review::{DAY, float, spoken_count, spoken_time, whole};
 
-use super::places::{close, float, seconds, secs, since_first, went_on, whole};
+use super::places::{close, seconds, secs, since_first, went_on};
 use super::{Row, RuleReport, guessers, name};
 use crate::report::plot::{Axis, Drawing, Joined, Line, Lines, Told, Unit, lines};
 
 /// Draws how much passed in all, below the envelope of what was seen and what the closed forms allow.
 pub(super) fn cumulative(rule: &RuleReport, id: &str) -> Option<Drawing> {
-    let bounded = guessers(rule).filter(|row| row.worst.bounds.len() > 1 && row.worst.curve.len() > 1);
+    let bounded = guessers(rule).filter(|row| {
+        let worst = &row.worst;
+        worst.without_store == 0 && worst.bounds.len() > 1 && worst.curve.len() > 1
+    });
     // Of those at one key, to which the rate is that of; else of all.
     let one_key = |row: &&Row| {
         row.worst.most_per_day.is_some_and(|most| most <= row.worst.rate_per_second * secs(DAY) * 1.01)
@@ -20,14 +23,14 @@ pub(super) fn cumulative(rule: &RuleReport, id: &str) -> Option<Drawing> {
     let rate = measured.rate_per_second;
     let first = 1.0_f64.min(end / 10.0);
     let over = (0..=48_u8).map(|step| first * (end / first).powf(f64::from(step) / 48.0));
-    let envelope = over.map(|at| (at, float(measured.envelope.into()) + rate * at)).collect();
+    let envelope = over.map(|at| (at, float(measured.envelope) + rate * at)).collect();
     let bounds: Vec<(f64, f64)> =
         measured.bounds.iter().map(|(at, bound)| (seconds(*at), float(*bound))).collect();
     let top = bounds.iter().chain(&passed).map(|(_, count)| *count).fold(10.0, f64::max);
     let plot = Lines {
         x: Axis::log("time since the first request", first, end, Unit::Seconds),
         y: Axis::log("requests that passed", 1.0, top * 1.3, Unit::Count),
-        lines: vec![
+        series: vec![
             Line {
                 name: format!("passed: {}", name(row)),
                 points: passed,
@@ -86,7 +89,7 @@ pub(in crate::report) fn side_by_side(rows: &[(String, &Row)], told: Told<'_>) -
     let plot = Lines {
         x: Axis::linear("seconds since the first that passed", end, Unit::Count),
         y: Axis::linear("requests that passed", most, Unit::Count),
-        lines: drawn,
+        series: drawn,
         uprights: Vec::new(),
         beyond: None,
     };

@@ -1,10 +1,11 @@
 //! How soon a blind guess hits.
 
 use tidegate_algorithms::Span;
-use tidegate_review::{DAY, YEAR, spoken_chance, spoken_time};
+use tidegate_review::{DAY, YEAR, float, spoken_chance, spoken_time};
 
-use super::places::{float, secs, since_first, went_on};
+use super::places::{secs, since_first, went_on};
 use super::{Row, RuleReport, guessers, name};
+use crate::adversary::simplest;
 use crate::report::plot::{Axis, Drawing, Joined, Line, Lines, Told, Unit, Upright, lines};
 
 /// So many adversaries are told apart in one drawing.
@@ -21,7 +22,7 @@ pub(super) fn guessed(rule: &RuleReport, id: &str) -> Option<Drawing> {
         (median(next) / median(kept) - 1.0).abs() < 0.01 || median(kept).is_infinite()
     });
     // The lone client is what the others are told by.
-    let lone = rows.iter().position(|row| row.adversary == "greedy").filter(|at| *at >= MOST_LINES);
+    let lone = rows.iter().position(|row| row.adversary == simplest().name()).filter(|at| *at >= MOST_LINES);
     if let Some(lone) = lone {
         let lone = rows.remove(lone);
         rows.insert(MOST_LINES - 1, lone);
@@ -76,7 +77,7 @@ pub(in crate::report) fn hit_over_time(
     let plot = Lines {
         x: Axis::log("time since the first guess", from, end, Unit::Seconds),
         y: Axis::linear("chance that a guess has hit", if most > 0.3 { 1.0 } else { most }, Unit::Chance),
-        lines: drawn,
+        series: drawn,
         uprights: vec![
             Upright { at: secs(DAY), label: "1 day".to_owned() },
             Upright { at: secs(YEAR), label: "1 year".to_owned() },
@@ -100,11 +101,11 @@ fn chances(name: &str, row: &Row) -> String {
 /// Returns the chance that a guess has hit over time: by what passed, and beyond by the sustained rate.
 fn over_time(row: &Row, chance: f64, end: f64) -> Vec<(f64, f64)> {
     let measured = &row.worst;
-    let each = float(measured.guesses.into()) / float(measured.admitted.max(1).into());
+    let each = float(measured.guesses) / float(measured.admitted.max(1));
     let hit = |guesses: f64| -(guesses * (-chance).ln_1p()).exp_m1();
     let mut over: Vec<(f64, f64)> =
         since_first(row).into_iter().map(|(at, passed)| (at, hit(passed * each))).collect();
-    let (played, made) = (went_on(row).max(1.0), float(measured.guesses.into()));
+    let (played, made) = (went_on(row).max(1.0), float(measured.guesses));
     let rate = measured.guesses_per_day(Span::from_micros(row.length_micros)) / secs(DAY);
     let beyond = (0..=96_u8).map(|step| played * (end / played).powf(f64::from(step) / 96.0));
     over.extend(beyond.map(|at| (at, hit(made + (at - played) * rate))));

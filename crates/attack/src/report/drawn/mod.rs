@@ -6,15 +6,13 @@ mod places;
 mod weighed;
 mod windows;
 
-use tidegate_review::spoken_count;
-
 use super::plot::Drawing;
 use super::{LimitShown, Row, RuleReport, Trade};
 use crate::measure::InSpan;
 
 pub(super) use growth::side_by_side;
 pub(super) use guess::hit_over_time;
-pub(super) use places::{float, seconds};
+pub(super) use places::seconds;
 pub(super) use weighed::traded;
 
 /// Returns the drawings of a rule; `id` begins their names on the page.
@@ -35,15 +33,16 @@ fn guessers(rule: &RuleReport) -> impl Iterator<Item = &Row> {
     rule.rows.iter().filter(move |row| all || row.worst.people.tries == 0)
 }
 
-/// Returns the span by which an adversary's fullest is told: the window of the limit that he goes for, or of the first one.
-pub(super) fn window_of(rule: &RuleReport, row: &Row) -> Option<u64> {
-    let own = rule.limits.iter().find(|limit| Some(&limit.name) == row.limit.as_ref());
-    own.or(rule.limits.first()).map(|limit| limit.window_micros)
+/// Returns the rows of those whose every request was counted: what passes while a store is lost is held by no bound.
+fn counted(rule: &RuleReport) -> impl DoubleEndedIterator<Item = &Row> {
+    rule.rows.iter().filter(|row| row.worst.without_store == 0)
 }
 
-/// Returns what was seen in spans of a length.
-pub(super) fn in_span(spans: &[InSpan], micros: u64) -> Option<&InSpan> {
-    spans.iter().find(|span| span.micros == micros)
+/// Returns the fullest span by which an adversary is told: of the length of the window of the limit that he goes for, or of
+/// the first one.
+pub(super) fn fullest_window<'r>(rule: &RuleReport, row: &'r Row) -> Option<&'r InSpan> {
+    let own = rule.limits.iter().find(|limit| Some(&limit.name) == row.limit.as_ref());
+    row.worst.peak(own.or(rule.limits.first())?.window())
 }
 
 /// Writes whom a row is about: `distributed, 100 addresses (login/per-ip)`.
@@ -54,13 +53,4 @@ pub(super) fn name(row: &Row) -> String {
         name.push_str(part);
     }
     name
-}
-
-/// Writes what was seen in a span with what can be: `10 of 10`.
-pub(super) fn of_bound(span: &InSpan) -> String {
-    let seen = spoken_count(span.seen.into());
-    match span.bound {
-        Some(bound) => format!("{seen} of {}", spoken_count(bound)),
-        None => format!("{seen}, unlimited"),
-    }
 }

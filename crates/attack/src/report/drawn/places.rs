@@ -1,6 +1,7 @@
 //! The places of what was measured: instants and counts as numbers of an axis.
 
 use tidegate_algorithms::Span;
+use tidegate_review::float;
 
 use super::Row;
 
@@ -20,9 +21,7 @@ pub(super) fn points(row: &Row) -> &[(u64, u64)] {
 pub(super) fn close(row: &Row) -> Vec<(f64, f64)> {
     let first = points(row).first().map_or(0, |(at, _)| *at);
     let mut places = vec![(0.0, 0.0)];
-    places.extend(
-        points(row).iter().map(|(at, count)| (seconds(at.saturating_sub(first)), float((*count).into()))),
-    );
+    places.extend(points(row).iter().map(|(at, count)| (seconds(at.saturating_sub(first)), float(*count))));
     places
 }
 
@@ -36,7 +35,7 @@ pub(super) fn since_first(row: &Row) -> Vec<(f64, f64)> {
     let mut most = 0;
     let rising = near.iter().chain(beyond).map(|(at, count)| {
         most = most.max(*count);
-        (seconds(at.saturating_sub(first)), float(most.into()))
+        (seconds(at.saturating_sub(first)), float(most))
     });
     rising.collect()
 }
@@ -75,15 +74,5 @@ pub(super) fn secs(span: Span) -> f64 {
 
 /// Returns microseconds as seconds.
 pub(in crate::report) fn seconds(micros: u64) -> f64 {
-    float(micros.into()) / MICROS
-}
-
-#[expect(clippy::cast_precision_loss, reason = "the figure is only shown, in a few digits")]
-pub(in crate::report) fn float(count: u128) -> f64 {
-    count as f64
-}
-
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the conversion saturates")]
-pub(super) fn whole(number: f64) -> u128 {
-    number.round() as u128
+    float(micros) / MICROS
 }

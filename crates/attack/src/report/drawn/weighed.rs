@@ -1,9 +1,9 @@
 //! Figures side by side: the fullest window of each, and what shutting somebody out costs against how long a guess takes.
 
-use tidegate_review::{spoken_count, spoken_time};
+use tidegate_review::{float, spoken_count, spoken_time, whole};
 
-use super::places::{float, seconds, whole};
-use super::{Row, RuleReport, Trade, in_span, name, of_bound};
+use super::places::secs;
+use super::{Row, RuleReport, Trade, name};
 use crate::measure::InSpan;
 use crate::report::plot::{Axis, Bar, Drawing, Spot, Told, Unit, bars, scatter, short_time};
 
@@ -12,25 +12,25 @@ const MOST_BARS: usize = 12;
 
 /// Draws the fullest window of every adversary.
 pub(super) fn fullest_windows(rule: &RuleReport, id: &str) -> Option<Drawing> {
-    let window = rule.limits.first()?.window_micros;
+    let window = rule.limits.first()?.window();
     let mut rows: Vec<(&Row, InSpan)> = rule
         .rows
         .iter()
-        .filter_map(|row| Some((row, *in_span(&row.worst.peaks, window)?)))
+        .filter_map(|row| Some((row, *row.worst.peak(window)?)))
         .filter(|(_, peak)| peak.seen > 0)
         .collect();
     rows.sort_by_key(|(_, peak)| std::cmp::Reverse(peak.seen));
     let more = rows.len().saturating_sub(MOST_BARS);
     let bar = |(row, peak): &(&Row, InSpan)| Bar {
         name: name(row),
-        seen: float(peak.seen.into()),
+        seen: float(peak.seen),
         bound: peak.bound.map(float),
-        figures: of_bound(peak),
-        is_exceeded: peak.is_exceeded(),
+        figures: peak.of_bound(),
+        is_exceeded: row.is_exceeded && peak.is_exceeded(),
     };
     let drawn: Vec<Bar> = rows.iter().take(MOST_BARS).map(bar).collect();
     let (most, _) = rows.first()?;
-    let span = short_time(seconds(window));
+    let span = short_time(secs(window));
     let mut caption = format!(
         "The most that passed in any {span}, with the most that the closed forms allow for the keys that were touched. {} got \
          the most.",

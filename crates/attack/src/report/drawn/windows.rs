@@ -1,9 +1,9 @@
 //! What passed against time, in windows of the clock.
 
-use tidegate_review::spoken_count;
+use tidegate_review::{float, spoken_count};
 
-use super::places::{float, fullest, points, seconds, stamps};
-use super::{LimitShown, Row, RuleReport, in_span};
+use super::places::{fullest, points, seconds, stamps};
+use super::{LimitShown, Row, RuleReport, counted};
 use crate::measure::InSpan;
 use crate::report::plot::{Drawing, Passed, Told, Windows, short_time, windows};
 
@@ -14,16 +14,16 @@ const WINDOWS: u64 = 5;
 pub(super) fn passed_in_windows(rule: &RuleReport, id: &str) -> Option<Drawing> {
     let clocked: Vec<&LimitShown> = rule.limits.iter().filter(|limit| limit.by_the_clock).collect();
     // Of equals the first: simpler ones come earlier.
-    let pairs = rule.rows.iter().rev().filter_map(|row| {
+    let pairs = counted(rule).rev().filter_map(|row| {
         let limit = match &row.limit {
             Some(name) => clocked.iter().find(|limit| limit.name == *name),
             None => clocked.first(),
         }?;
-        let peak = in_span(&row.worst.peaks, limit.window_micros)?;
+        let peak = row.worst.peak(limit.window())?;
         Some((row, *limit, *peak)).filter(|_| !points(row).is_empty())
     });
     // By what is possible rather than in numbers: a hundred addresses get more, and show less.
-    let ratio = |peak: &InSpan| peak.bound.map_or(0.0, |bound| float(peak.seen.into()) / float(bound.max(1)));
+    let ratio = |peak: &InSpan| peak.bound.map_or(0.0, |bound| float(peak.seen) / float(bound.max(1)));
     let worth = |row: &Row, peak: &InSpan| (ratio(peak), row.limit.is_some());
     let (row, limit, peak) = pairs.max_by(|(a, _, x), (b, _, y)| {
         worth(a, x).partial_cmp(&worth(b, y)).unwrap_or(std::cmp::Ordering::Equal)
@@ -39,15 +39,15 @@ pub(super) fn passed_in_windows(rule: &RuleReport, id: &str) -> Option<Drawing> 
     let inside = |at: u64| (begins..ends).contains(&row.start_micros.saturating_add(at));
     let drawn = passed.iter().filter(|(at, _)| inside(*at));
     let plot = Windows {
-        window: seconds(window),
-        windows: u32::try_from(WINDOWS).unwrap_or(1),
+        length: seconds(window),
+        count: u32::try_from(WINDOWS).unwrap_or(1),
         passed: drawn.map(|(at, count)| Passed { at: after(*at), count: *count }).collect(),
         fullest: Some((after(from), count)),
     };
     let span = short_time(seconds(window));
     let caption = format!(
-        "{} at {}, whose windows begin by the clock: the fullest {span} held {}{}. Bands are those windows, with how many \
-         passed in each; the bracket spans the fullest {span}, which keeps to none of them.",
+        "{} at {}, whose windows begin by the clock: the fullest {span} of all plays held {}{}. Bands are those windows, with \
+         how many passed in each; the bracket spans the fullest {span} of the play that is drawn, which keeps to none of them.",
         row.adversary,
         limit.name,
         spoken_count(peak.seen.into()),

@@ -100,7 +100,7 @@ fn the_figures_of_the_attacks_stand_in_the_table_and_in_the_captions() {
     let page = page(&sample::report("policy.yaml"));
     assert!(page.contains("boundary-straddler"));
     assert!(page.contains("<strong>10 of 10 in 30 s</strong>"), "the straddler's window");
-    assert!(page.contains("the fullest 30 s held 10 (10 by the closed form)"));
+    assert!(page.contains("the fullest 30 s of all plays held 10 (10 by the closed form)"));
     assert!(page.contains(">10 in 30 s</text>"), "the bracket over the fullest span");
     // Sixteen days are ln 2 / 3e-6 guesses at five in thirty seconds.
     assert!(page.contains("16.04 days") || page.contains("16.05 days"));

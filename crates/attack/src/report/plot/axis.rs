@@ -1,10 +1,10 @@
 //! Axes: where a value lies between two ends, which values are marked, and how they are written.
 
-use tidegate_review::spoken_count;
+use tidegate_review::{spoken_count, whole};
 
 /// How values are spread over an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scale {
+pub(crate) enum Scale {
     /// Equal steps are equal differences.
     Linear,
     /// Equal steps are equal ratios; what is not above the axis's beginning lies at its beginning.
@@ -13,7 +13,7 @@ pub enum Scale {
 
 /// What values are, and so how they are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
+pub(crate) enum Unit {
     /// Counts.
     Count,
     /// Times in seconds.
@@ -24,17 +24,17 @@ pub enum Unit {
 
 /// An axis.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Axis {
+pub(crate) struct Axis {
     /// What it shows.
-    pub label: String,
+    pub(crate) label: String,
     /// The value at its beginning.
-    pub from: f64,
+    pub(crate) from: f64,
     /// The value at its end.
-    pub to: f64,
+    pub(crate) to: f64,
     /// How values are spread over it.
-    pub scale: Scale,
+    pub(crate) scale: Scale,
     /// What values are.
-    pub unit: Unit,
+    pub(crate) unit: Unit,
 }
 
 /// A marked value: where it lies, from 0 to 1, and how it is written.
@@ -70,14 +70,14 @@ const YEAR: f64 = 365.0 * 86_400.0;
 
 impl Axis {
     /// Makes a linear axis from zero to a round number at or above a value.
-    pub fn linear(label: &str, to: f64, unit: Unit) -> Self {
+    pub(crate) fn linear(label: &str, to: f64, unit: Unit) -> Self {
         let to = if to.is_finite() && to > 0.0 { to } else { 1.0 };
         let step = step(to, unit);
         Self { label: label.to_owned(), from: 0.0, to: (to / step).ceil() * step, scale: Scale::Linear, unit }
     }
 
     /// Makes a logarithmic axis that reaches from one positive value to another; at least by a factor of ten.
-    pub fn log(label: &str, from: f64, to: f64, unit: Unit) -> Self {
+    pub(crate) fn log(label: &str, from: f64, to: f64, unit: Unit) -> Self {
         let from = if from.is_finite() && from > 0.0 { from } else { 1.0 };
         let to = if to.is_finite() { to.max(from * 10.0) } else { from * 1e6 };
         Self { label: label.to_owned(), from, to, scale: Scale::Log, unit }
@@ -156,14 +156,8 @@ fn count(value: f64) -> String {
     }
 }
 
-/// Returns the nearest whole number.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the conversion saturates")]
-fn whole(value: f64) -> u128 {
-    value.round() as u128
-}
-
 /// Writes a time in few letters, in the largest unit that leaves it whole: `30 s`, `90 min`, `1 day`, `10 years`.
-pub fn short_time(seconds: f64) -> String {
+pub(crate) fn short_time(seconds: f64) -> String {
     const UNITS: [(f64, &str, &str); 5] = [
         (YEAR, "year", "years"),
         (86_400.0, "day", "days"),

@@ -14,21 +14,21 @@ const FAR: f64 = 50.0;
 
 /// A bar.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Bar {
+pub(crate) struct Bar {
     /// What it is of.
-    pub name: String,
+    pub(crate) name: String,
     /// How long it is.
-    pub seen: f64,
+    pub(crate) seen: f64,
     /// The most that it can be.
-    pub bound: Option<f64>,
+    pub(crate) bound: Option<f64>,
     /// Its figures, as they stand behind it.
-    pub figures: String,
+    pub(crate) figures: String,
     /// Whether it is longer than it can be.
-    pub is_exceeded: bool,
+    pub(crate) is_exceeded: bool,
 }
 
 /// Draws bars, with a stroke across each where its bound lies. `names` says what the bar and the stroke are.
-pub fn bars(told: Told<'_>, bars: &[Bar], names: (&str, &str)) -> Drawing {
+pub(crate) fn bars(told: Told<'_>, bars: &[Bar], names: (&str, &str)) -> Drawing {
     let longest =
         bars.iter().flat_map(|bar| [bar.seen, bar.bound.unwrap_or(0.0)]).fold(0.0, f64::max).max(1.0);
     // Where one is far above the others these would be nothing; then lengths are logarithms, and said to be.

@@ -8,20 +8,20 @@ const HEIGHT: f64 = 320.0;
 
 /// A series of places.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Line {
+pub(crate) struct Line {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// Its places, from left to right.
-    pub points: Vec<(f64, f64)>,
+    pub(crate) points: Vec<(f64, f64)>,
     /// How it goes from place to place.
-    pub joined: Joined,
+    pub(crate) joined: Joined,
     /// Whether it carries marks besides its dashes.
-    pub marks: bool,
+    pub(crate) marks: bool,
 }
 
 /// How a line goes from one place to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Joined {
+pub(crate) enum Joined {
     /// Straight.
     Straight,
     /// It keeps its value until there: a count that was seen.
@@ -32,30 +32,30 @@ pub enum Joined {
 
 /// An upright mark at a place of the horizontal axis.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Upright {
+pub(crate) struct Upright {
     /// Where.
-    pub at: f64,
+    pub(crate) at: f64,
     /// What is there.
-    pub label: String,
+    pub(crate) label: String,
 }
 
 /// What is drawn.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Lines {
+pub(crate) struct Lines {
     /// The horizontal axis.
-    pub x: Axis,
+    pub(crate) x: Axis,
     /// The vertical axis.
-    pub y: Axis,
+    pub(crate) y: Axis,
     /// The series.
-    pub lines: Vec<Line>,
+    pub(crate) series: Vec<Line>,
     /// Upright marks.
-    pub uprights: Vec<Upright>,
+    pub(crate) uprights: Vec<Upright>,
     /// From where on what is shown was not seen but reckoned, and how that part is called.
-    pub beyond: Option<Upright>,
+    pub(crate) beyond: Option<Upright>,
 }
 
 /// Draws lines.
-pub fn lines(told: Told<'_>, plot: &Lines) -> Drawing {
+pub(crate) fn lines(told: Told<'_>, plot: &Lines) -> Drawing {
     let frame = Frame { x: &plot.x, y: &plot.y, height: HEIGHT };
     let mut canvas = Canvas::default();
     if let Some(beyond) = &plot.beyond {
@@ -70,7 +70,7 @@ pub fn lines(told: Told<'_>, plot: &Lines) -> Drawing {
             if x > Frame::right() - 60.0 { (x - 4.0, Anchor::End) } else { (x + 4.0, Anchor::Start) };
         canvas.text("note", (x, Frame::top() + 12.0), anchor, &upright.label);
     }
-    for (index, line) in plot.lines.iter().enumerate() {
+    for (index, line) in plot.series.iter().enumerate() {
         let path = path(&frame, line);
         canvas.path(&stroke(index), &path);
         if line.marks {
@@ -79,7 +79,7 @@ pub fn lines(told: Told<'_>, plot: &Lines) -> Drawing {
             }
         }
     }
-    let samples = plot.lines.iter().enumerate();
+    let samples = plot.series.iter().enumerate();
     let samples = samples.map(|(index, line)| (sample(index, line.marks), line.name.clone()));
     let beyond = plot.beyond.iter();
     let beyond = beyond

@@ -13,15 +13,15 @@ mod windows;
 
 use super::html::{Html, escape};
 
-pub use axis::{Axis, Scale, Unit, short_time};
-pub use bars::{Bar, bars};
-pub use lines::{Joined, Line, Lines, Upright, lines};
-pub use scatter::{Spot, scatter};
-pub use windows::{Passed, Windows, windows};
+pub(crate) use axis::{Axis, Scale, Unit, short_time};
+pub(crate) use bars::{Bar, bars};
+pub(crate) use lines::{Joined, Line, Lines, Upright, lines};
+pub(crate) use scatter::{Spot, scatter};
+pub(crate) use windows::{Passed, Windows, windows};
 
 /// A drawing with what belongs to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Drawing {
+pub(crate) struct Drawing {
     /// What it shows, as a heading.
     title: String,
     /// What is to be seen in it, as sentences with their figures.
@@ -33,13 +33,13 @@ pub struct Drawing {
 
 /// What a drawing is called and says.
 #[derive(Debug, Clone, Copy)]
-pub struct Told<'a> {
+pub(crate) struct Told<'a> {
     /// A name that no other drawing on the page has, of letters, digits and dashes.
-    pub id: &'a str,
+    pub(crate) id: &'a str,
     /// What it shows, as a heading.
-    pub title: &'a str,
+    pub(crate) title: &'a str,
     /// What is to be seen in it, as sentences with their figures.
-    pub caption: &'a str,
+    pub(crate) caption: &'a str,
 }
 
 impl Told<'_> {
@@ -50,7 +50,7 @@ impl Told<'_> {
 
 impl Drawing {
     /// Puts it on a page, as a figure with its caption.
-    pub fn put(&self, html: &mut Html) {
+    pub(crate) fn put(&self, html: &mut Html) {
         let (title, caption) = (escape(&self.title), escape(&self.caption));
         html.raw(&format!("<figure>\n<figcaption><strong>{title}</strong> {caption}</figcaption>\n"));
         html.raw("<div>");

@@ -3,22 +3,23 @@
 use super::axis::Axis;
 use super::canvas::{Anchor, Canvas, Frame};
 use super::{Drawing, Told};
+use crate::report::letter;
 
 const HEIGHT: f64 = 320.0;
 
 /// A spot.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Spot {
+pub(crate) struct Spot {
     /// What it is of.
-    pub name: String,
+    pub(crate) name: String,
     /// Where it lies across.
-    pub x: f64,
+    pub(crate) x: f64,
     /// Where it lies up.
-    pub y: f64,
+    pub(crate) y: f64,
 }
 
 /// Draws spots, with what lies at an axis's end and beyond alike.
-pub fn scatter(told: Told<'_>, (x, y): (&Axis, &Axis), spots: &[Spot]) -> Drawing {
+pub(crate) fn scatter(told: Told<'_>, (x, y): (&Axis, &Axis), spots: &[Spot]) -> Drawing {
     let frame = Frame { x, y, height: HEIGHT };
     let mut canvas = Canvas::default();
     frame.draw(&mut canvas, true);
@@ -49,13 +50,4 @@ fn beside((x, y): (f64, f64), taken: &[(f64, f64)]) -> (f64, f64) {
         .find(|at| inside(at) && free(at))
         .or_else(|| places().find(inside))
         .unwrap_or((x + 13.0, y - 5.0))
-}
-
-/// Returns the letter of a spot; after Z two of them.
-fn letter(index: usize) -> String {
-    let of = |index: usize| char::from(b'A'.saturating_add(u8::try_from(index % 26).unwrap_or(0)));
-    match index / 26 {
-        0 => of(index).to_string(),
-        round => format!("{}{}", of(round - 1), of(index)),
-    }
 }

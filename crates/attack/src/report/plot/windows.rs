@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use tidegate_review::float;
+
 use super::axis::{Axis, Unit, short_time};
 use super::canvas::{Anchor, Canvas, Frame, WIDTH};
 use super::{Drawing, Told};
@@ -16,33 +18,33 @@ const STROKE: f64 = 5.0;
 
 /// How much passed at an instant.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Passed {
+pub(crate) struct Passed {
     /// The instant in seconds after the drawing's beginning.
-    pub at: f64,
+    pub(crate) at: f64,
     /// How much.
-    pub count: u64,
+    pub(crate) count: u64,
 }
 
 /// What is drawn: windows that follow each other from the drawing's beginning.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Windows {
+pub(crate) struct Windows {
     /// The length of a window, in seconds.
-    pub window: f64,
+    pub(crate) length: f64,
     /// How many windows are drawn.
-    pub windows: u32,
+    pub(crate) count: u32,
     /// What passed, in order.
-    pub passed: Vec<Passed>,
+    pub(crate) passed: Vec<Passed>,
     /// When the fullest span of a window's length began, in seconds, and how much passed in it.
-    pub fullest: Option<(f64, u64)>,
+    pub(crate) fullest: Option<(f64, u64)>,
 }
 
 /// Draws it: a stroke for each instant at which something passed, bands for windows with the count of each, and a bracket
 /// over the fullest span.
-pub fn windows(told: Told<'_>, plot: &Windows) -> Drawing {
-    let length = plot.window * f64::from(plot.windows);
-    let strokes = strokes(&plot.passed, length / STROKES, plot.window);
+pub(crate) fn windows(told: Told<'_>, plot: &Windows) -> Drawing {
+    let length = plot.length * f64::from(plot.count);
+    let strokes = strokes(&plot.passed, length / STROKES, plot.length);
     let highest = strokes.iter().map(|stroke| stroke.count).max().unwrap_or(1);
-    let label = format!("time in {}; bands are windows of the clock", in_unit(plot.window).1);
+    let label = format!("time in {}; bands are windows of the clock", in_unit(plot.length).1);
     let x = Axis { label, from: 0.0, to: length, scale: super::Scale::Linear, unit: Unit::Seconds };
     // Room above the strokes, for the counts of windows and the bracket.
     let y = Axis::linear("passed at once", float(highest) * 1.5, Unit::Count);
@@ -72,8 +74,8 @@ pub fn windows(told: Told<'_>, plot: &Windows) -> Drawing {
         bracket(
             &mut canvas,
             &frame,
-            (from, from + plot.window),
-            &format!("{count} in {}", short_time(plot.window)),
+            (from, from + plot.length),
+            &format!("{count} in {}", short_time(plot.length)),
         );
     }
     frame.name(&mut canvas);
@@ -82,20 +84,20 @@ pub fn windows(told: Told<'_>, plot: &Windows) -> Drawing {
 
 /// Draws the windows as bands, with the count of each at its top.
 fn bands(canvas: &mut Canvas, frame: &Frame<'_>, plot: &Windows) {
-    let (divisor, _) = in_unit(plot.window);
-    for index in 0..plot.windows {
-        let from = plot.window * f64::from(index);
-        let (left, right) = (frame.across(from), frame.across(from + plot.window));
+    let (divisor, _) = in_unit(plot.length);
+    for index in 0..plot.count {
+        let from = plot.length * f64::from(index);
+        let (left, right) = (frame.across(from), frame.across(from + plot.length));
         let class = if index % 2 == 0 { "band" } else { "band odd" };
         canvas.rect(class, (left, Frame::top()), (right - left, frame.bottom() - Frame::top()));
-        let inside = |passed: &&Passed| passed.at >= from && passed.at < from + plot.window;
+        let inside = |passed: &&Passed| passed.at >= from && passed.at < from + plot.length;
         let count: u64 = plot.passed.iter().filter(inside).map(|passed| passed.count).sum();
         let middle = f64::midpoint(left, right);
         canvas.text("strong-ink", (middle, Frame::top() + 15.0), Anchor::Middle, &format!("{count}"));
     }
     canvas.text("tick", (Frame::left() - 8.0, Frame::top() + 15.0), Anchor::End, "in each");
-    for index in 0..=plot.windows {
-        let at = plot.window * f64::from(index);
+    for index in 0..=plot.count {
+        let at = plot.length * f64::from(index);
         canvas.line("upright", (frame.across(at), Frame::top()), (frame.across(at), frame.bottom()));
         frame.mark_below(canvas, frame.across(at), &format!("{}", at / divisor));
     }
@@ -126,8 +128,8 @@ fn strokes(passed: &[Passed], near: f64, window: f64) -> Vec<Passed> {
 
 /// Returns where a stroke's middle lies: at most half its width off its instant, so that it stays in its window.
 fn beside_edges(frame: &Frame<'_>, plot: &Windows, at: f64) -> f64 {
-    let from = (at / plot.window).floor() * plot.window;
-    let (left, right) = (frame.across(from) + STROKE * 0.6, frame.across(from + plot.window) - STROKE * 0.6);
+    let from = (at / plot.length).floor() * plot.length;
+    let (left, right) = (frame.across(from) + STROKE * 0.6, frame.across(from + plot.length) - STROKE * 0.6);
     if left < right { frame.across(at).clamp(left, right) } else { frame.across(at) }
 }
 
@@ -136,9 +138,4 @@ fn in_unit(window: f64) -> (f64, &'static str) {
     const UNITS: [(f64, &str); 4] =
         [(86_400.0, "days"), (3_600.0, "hours"), (60.0, "minutes"), (1.0, "seconds")];
     UNITS.into_iter().find(|(unit, _)| (window / unit).fract() == 0.0).unwrap_or((1.0, "seconds"))
-}
-
-#[expect(clippy::cast_precision_loss, reason = "the figure is only drawn")]
-fn float(count: u64) -> f64 {
-    count as f64
 }

@@ -33,14 +33,14 @@ fn quota() -> impl Strategy<Value = Quota> {
 /// Sums over every try the chance that it is the one that hits, times its time, until what is left no longer matters.
 fn sum_over_tries(guess: Guess, allowance: Allowance<'_>) -> f64 {
     let (p, rate) = (guess.chance_of_one(), allowance.long_run().unwrap());
-    let slowest = float(rate.micros.into()) / f64::from(rate.units) / 1e6 / p;
+    let slowest = float(rate.micros) / f64::from(rate.units) / 1e6 / p;
     let at_once = allowance.from_idle(Span::ZERO);
     let (mut sum, mut missed) = (0.0, 1.0 - guess.chance_of(at_once));
     let (mut time, mut by_then) = (0.0, at_once);
     for tries in at_once + 1.. {
         if tries > by_then {
             let span = allowance.earliest(tries).unwrap();
-            (time, by_then) = (float(span.as_micros().into()) / 1e6, allowance.from_idle(span));
+            (time, by_then) = (float(span.as_micros()) / 1e6, allowance.from_idle(span));
         }
         sum += time * p * missed;
         missed *= 1.0 - p;
