@@ -138,18 +138,33 @@ fn members(value: &Value, names: &mut BTreeSet<String>) {
     }
 }
 
-/// Guards the page against a member of the JSON report that it does not explain.
+/// Guards the page against a member of a JSON report that it does not explain.
 #[test]
-fn the_page_names_every_member_of_the_json_report() {
+fn the_page_names_every_member_of_the_json_reports() {
     let page = fs::read_to_string(root().join("docs/attack.md")).unwrap();
-    let (_, part) = page.split_once("\n## JSON\n").unwrap();
-    let (part, _) = part.split_once("\n## ").unwrap();
-    let args = "attack examples/seed-article.yaml --rule bucket --adversary lockout --for 10m --json";
-    let output = tidegate(args.split(' ')).current_dir(root()).output().unwrap();
-    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let mut names = BTreeSet::new();
-    members(&report, &mut names);
-    assert!(names.contains("peaks") && names.contains("exposed"), "{names:?}");
-    let missing: Vec<&String> = names.iter().filter(|name| !part.contains(&format!("`{name}`"))).collect();
-    assert!(missing.is_empty(), "docs/attack.md does not name {missing:?}");
+    let rule = "attack examples/seed-article.yaml --rule bucket --adversary lockout --for 10m --json";
+    let args = rule.split(' ').map(str::to_owned).collect();
+    let limit = "token_bucket: {capacity: 1, refill: 1 per 1h}".to_owned();
+    let compared = vec!["compare".to_owned(), limit, "--json".to_owned()];
+    for (args, part, known) in [(args, "JSON", "exposed"), (compared, "Limits side by side", "kept_by")] {
+        let args: Vec<String> = args;
+        let output = tidegate(&args).current_dir(root()).output().unwrap();
+        let mut report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        if let Some(columns) = report.get_mut("columns").and_then(Value::as_array_mut) {
+            // What stands in a limit and a row is told of the other report.
+            for column in columns {
+                for name in ["limit", "trade", "rows"] {
+                    column[name] = Value::Null;
+                }
+            }
+        }
+        let mut names = BTreeSet::new();
+        members(&report, &mut names);
+        assert!(names.contains(known), "{names:?}");
+        let (_, part) = page.split_once(&format!("\n## {part}\n")).unwrap();
+        let (part, _) = part.split_once("\n## ").unwrap();
+        let missing: Vec<&String> =
+            names.iter().filter(|name| !part.contains(&format!("`{name}`"))).collect();
+        assert!(missing.is_empty(), "docs/attack.md does not name {missing:?}");
+    }
 }
