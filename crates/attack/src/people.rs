@@ -13,7 +13,7 @@ use crate::adversary::home;
 
 /// The first session of people's: adversaries count theirs from zero.
 const SESSIONS: u32 = 1 << 31;
-/// So many sessions are apart of one person from the next one's: more visits than anybody makes in a simulation.
+/// The sessions of one person and of the next begin so far apart: more visits than anybody makes in a simulation.
 const VISITS: u32 = 1 << 14;
 
 /// People who want nothing but their own.

@@ -1,6 +1,7 @@
 //! What is attacked, as an adversary who has read the policy knows it.
 
 use tidegate::{OnStoreFailure, OnSuccess, Quota};
+use tidegate_algorithms::Span;
 use tidegate_policy::{Class, Code, Price};
 
 use crate::world::Setting;
@@ -21,6 +22,27 @@ pub struct Keyed {
     pub country: bool,
 }
 
+impl Keyed {
+    /// One key for everyone together.
+    pub const EVERYONE: Self =
+        Self { subject: false, address: None, session: false, range: false, country: false };
+
+    /// Returns whether each account has one key, whoever asks about it.
+    pub fn is_of_account(self) -> bool {
+        self.subject && self.holds_account()
+    }
+
+    /// Returns whether all that is tried at one account is on one key, wherever it comes from; others may be on it too.
+    pub fn holds_account(self) -> bool {
+        self.address.is_none() && !self.session
+    }
+
+    /// Returns whether all that comes from one address is on one key, whomever it is about; others may be on it too.
+    pub fn holds_address(self) -> bool {
+        !self.subject && !self.session
+    }
+}
+
 /// A limit that requests at the victim have to pass.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Guard {
@@ -36,6 +58,42 @@ pub struct Guard {
     pub failures: Option<OnSuccess>,
     /// What happens without its store.
     pub on_store_failure: OnStoreFailure,
+}
+
+impl Guard {
+    /// Returns whether it tells addresses apart.
+    pub fn is_by_address(&self) -> bool {
+        self.keyed.address.is_some()
+    }
+
+    /// Returns whether it tells sessions apart, which a caller gets anew when he likes.
+    pub fn is_by_session(&self) -> bool {
+        self.keyed.session
+    }
+
+    /// Returns how many requests so many of its units are; `None` where a request takes none, and nothing is limited.
+    pub fn requests(&self, units: u128) -> Option<u128> {
+        units.checked_div(self.cost.into())
+    }
+
+    /// Returns how many requests it admits at once, at most. One that takes nothing counts as one that takes a unit here.
+    pub fn burst(&self) -> u32 {
+        self.quota.nominal().checked_div(self.cost.max(1)).unwrap_or(0)
+    }
+
+    /// Returns the time in which it admits one request more in the long run, rounded up.
+    pub fn request_time(&self) -> Span {
+        let rate = self.quota.long_run();
+        let micros = u128::from(rate.micros).saturating_mul(self.cost.max(1).into());
+        // One that admits nothing is taken for one that admits a unit.
+        let each = micros.div_ceil(u128::from(rate.units.max(1)));
+        Span::from_micros(u64::try_from(each).unwrap_or(u64::MAX))
+    }
+
+    /// Returns the longest of some limits' [`Guard::request_time`]; no time without any.
+    pub fn slowest<'g>(guards: impl IntoIterator<Item = &'g Self>) -> Span {
+        guards.into_iter().map(Self::request_time).max().unwrap_or(Span::ZERO)
+    }
 }
 
 /// What is attacked, as an adversary who has read the policy knows it.
@@ -122,8 +180,23 @@ impl Aim {
         Some((requests.saturating_mul(price.each.into()), price.unit.clone()))
     }
 
-    /// Returns how many requests the guard in focus admits at once, at most.
+    /// Returns how many requests the guard in focus admits at once, at most; one where nothing limits.
     pub fn burst(&self) -> u32 {
-        self.guard().map_or(1, |guard| guard.quota.nominal().checked_div(guard.cost.max(1)).unwrap_or(1))
+        self.guard().map_or(1, Guard::burst)
+    }
+
+    /// Returns whether its requests say who somebody is, and may be guesses at that.
+    pub fn is_sign_in(&self) -> bool {
+        matches!(self.class, Class::Verify | Class::Recovery | Class::Login)
+    }
+
+    /// Returns whether a limit tells sessions apart.
+    pub fn tells_sessions_apart(&self) -> bool {
+        self.guards.iter().any(Guard::is_by_session)
+    }
+
+    /// Returns whether a limit tells addresses apart.
+    pub fn tells_addresses_apart(&self) -> bool {
+        self.guards.iter().any(Guard::is_by_address)
     }
 }

@@ -5,8 +5,8 @@
 
 use tidegate_review::spoken_count;
 
-use super::addresses::is_by_address;
-use super::rotation::{Order, Rotation, Vary, most_beside, went_on};
+use super::exposed::counted;
+use super::schedule::rotation::{Order, Rotation, Vary, most_beside};
 use super::{Adversary, Aim, Beside, Exposed, Guard, Means, Need, Play, at_victim};
 use crate::act::Seat;
 
@@ -35,13 +35,13 @@ impl Adversary for Aliases {
     }
 
     fn fits(&self, aim: &Aim) -> bool {
-        !aim.one_spelling && aim.guards.iter().any(is_by_name)
+        !aim.one_spelling && aim.guards.iter().any(|guard| guard.keyed.subject)
     }
 
     fn seats(&self, aim: &Aim, play: &Play) -> Vec<Seat> {
         let rotation = Rotation::new(aim, play, at_victim());
         let rotation = rotation.over(Vary::Spelling, SPELLINGS, Order::UntilSpent);
-        let rotation = if aim.guards.iter().any(is_by_address) {
+        let rotation = if aim.tells_addresses_apart() {
             rotation.over(Vary::Address, play.means.addresses, Order::InTurn)
         } else {
             rotation
@@ -51,32 +51,27 @@ impl Adversary for Aliases {
 
     fn exposes(&self, aim: &Aim, beside: &Beside<'_>) -> Option<Exposed> {
         // Beside an address in one key it is the addresses that lead around it.
-        let is_held = |guard: &Guard| is_by_name(guard) && !is_by_address(guard);
+        let is_held = |guard: &Guard| guard.keyed.subject && !guard.is_by_address();
         let one = most_beside(aim, beside, is_held)?;
         let guesses = beside.attack.guesses;
         (u128::from(guesses) > one).then(|| Exposed {
             finding: Some("key-not-normalized"),
             says: format!(
-                "{SPELLINGS} spellings of one account's name made {} guesses at it in {}, where the limits let {} through for \
-                 one: each is a key of its own",
-                spoken_count(guesses.into()),
-                went_on(beside),
+                "{} at one account passed in {} under other and other spellings of its name, where the limits let {} through \
+                 for one: each is a key of its own",
+                counted(guesses, "guess"),
+                beside.went_on(),
                 spoken_count(one),
             ),
         })
     }
 }
 
-/// Returns whether a limit counts on whom requests are about.
-fn is_by_name(guard: &Guard) -> bool {
-    guard.keyed.subject
-}
-
 #[cfg(test)]
 mod tests {
     use tidegate::Limit;
 
-    use super::super::siege::{ACCOUNT, ADDRESS, DAY, Siege, log};
+    use super::super::testing::testbed::{ACCOUNT, ADDRESS, DAY, Testbed, log};
     use super::*;
     use crate::target::KeyedLimits;
 
@@ -87,11 +82,11 @@ mod tests {
     /// Guards against spellings that are left out or counted twice, and against some where the service has one.
     #[test]
     fn each_spelling_has_the_whole_limit_unless_they_are_one_key() {
-        let apart = Siege::limits(limits().telling_spellings_apart());
+        let apart = Testbed::limits(limits().telling_spellings_apart());
         let measured = apart.met(&Aliases);
         assert_eq!((measured.admitted, measured.refused()), (256 * 9, 0));
         assert!(Aliases.fits(&apart.aim));
-        assert!(!Aliases.fits(&Siege::limits(limits()).aim));
+        assert!(!Aliases.fits(&Testbed::limits(limits()).aim));
     }
 
     /// Guards against an address that hides the hole, when addresses are cheap.
@@ -101,14 +96,14 @@ mod tests {
             (Limit::new("per-day", log(9, DAY)), ACCOUNT),
             (Limit::new("per-client", log(5, DAY)), ADDRESS),
         ]);
-        let siege = Siege::limits(both.telling_spellings_apart());
-        assert_eq!(siege.met(&Aliases).admitted, 100 * 5);
-        let exposed = siege.exposed(&Aliases).unwrap();
+        let testbed = Testbed::limits(both.telling_spellings_apart());
+        assert_eq!(testbed.met(&Aliases).admitted, 100 * 5);
+        let exposed = testbed.exposed(&Aliases).unwrap();
         assert_eq!(exposed.finding, Some("key-not-normalized"));
         assert_eq!(
             exposed.says,
-            "256 spellings of one account's name made 500 guesses at it in 1d, where the limits let 18 through for one: each is a \
-             key of its own"
+            "500 guesses at one account passed in 1d under other and other spellings of its name, where the limits let 18 \
+             through for one: each is a key of its own"
         );
     }
 }

@@ -6,9 +6,9 @@
 
 use tidegate_algorithms::{Anchor, Lockout, Quota, Span, Timestamp};
 
-use super::doubled::doubled;
-use super::mirror::{at_once, before, margin};
-use super::refill::Taking;
+use super::exposed::doubled;
+use super::schedule::instants::{at_once, before, margin};
+use super::schedule::taking::Taking;
 use super::{Adversary, Aim, Beside, Exposed, Need, Play, at_victim};
 use crate::act::{Act, Actor, Answer, Chance, Seat};
 
@@ -119,7 +119,7 @@ impl Actor for Hand {
 
 #[cfg(test)]
 mod tests {
-    use super::super::trial::{DAY, fixed, play, trial};
+    use super::super::testing::trial::{MIDNIGHT, fixed, play, trial};
     use super::*;
 
     /// The value known of it: 2L − 1, and no more; 2L is what the clock's windows give.
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(trial.peak(Span::from_secs(30)), 9);
         assert_eq!(trial.first(Span::from_secs(3600)), 600);
         assert_eq!(trial.refused, 0);
-        assert_eq!(trial.admitted[1], DAY + 31_234_000 - 1);
+        assert_eq!(trial.admitted[1], MIDNIGHT + 31_234_000 - 1);
     }
 
     /// A hundred a minute, begun at 00:59: the hundred of the next minute come at 01:59, and 199 in all.

@@ -4,9 +4,8 @@
 //! request that limits count. Whether a service does shows in no policy, so this is played only where a scenario says so: it
 //! multiplies what every other attack comes to by the guesses that a request carries. A cost per item would count them.
 
-use tidegate_review::spoken_count;
-
-use super::rotation::Rotation;
+use super::exposed::counted;
+use super::schedule::rotation::Rotation;
 use super::{Adversary, Aim, Beside, Exposed, Means, Need, Play, at_victim};
 use crate::act::Seat;
 
@@ -28,7 +27,7 @@ impl Adversary for Batch {
     }
 
     fn with(&self, means: &Means) -> Option<String> {
-        Some(format!("{} guesses in a request", means.batch))
+        Some(format!("{} in a request", counted(means.batch, "guess")))
     }
 
     fn fits(&self, _aim: &Aim) -> bool {
@@ -45,9 +44,9 @@ impl Adversary for Batch {
         (guesses > admitted).then(|| Exposed {
             finding: None,
             says: format!(
-                "{} guesses were made in {} requests: what limits count is the request",
-                spoken_count(guesses.into()),
-                spoken_count(admitted.into()),
+                "{} were made in {}: what limits count is the request",
+                counted(guesses, "guess"),
+                counted(admitted, "request"),
             ),
         })
     }
@@ -55,24 +54,24 @@ impl Adversary for Batch {
 
 #[cfg(test)]
 mod tests {
-    use super::super::siege::{ACCOUNT, Siege, digits, log};
+    use super::super::testing::testbed::{ACCOUNT, Testbed, digits, log};
     use super::*;
     use tidegate_algorithms::Span;
 
     /// Guards against guesses that are counted as requests: k in each make k times as many.
     #[test]
     fn guesses_are_requests_times_those_that_each_carries() {
-        let siege = Siege::of([(log(5, Span::from_secs(30)), ACCOUNT)]).guessing(digits(1));
-        let siege = siege.lasting(Span::from_secs(3_600));
-        let measured = siege.met(&Batch);
+        let testbed = Testbed::of([(log(5, Span::from_secs(30)), ACCOUNT)]).guessing(digits(1));
+        let testbed = testbed.lasting(Span::from_secs(3_600));
+        let measured = testbed.met(&Batch);
         assert_eq!((measured.admitted, measured.guesses), (600, 6_000));
-        let exposed = siege.exposed(&Batch).unwrap();
+        let exposed = testbed.exposed(&Batch).unwrap();
         assert_eq!(exposed.says, "6,000 guesses were made in 600 requests: what limits count is the request");
     }
 
     /// Guards against a default run that accuses a service of what it may not do.
     #[test]
     fn nobody_is_taken_to_accept_batches() {
-        assert!(!Batch.fits(&Siege::of([(log(5, Span::from_secs(30)), ACCOUNT)]).aim));
+        assert!(!Batch.fits(&Testbed::of([(log(5, Span::from_secs(30)), ACCOUNT)]).aim));
     }
 }

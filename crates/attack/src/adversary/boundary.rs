@@ -6,8 +6,8 @@
 
 use tidegate_algorithms::{Anchor, Quota, Span, Timestamp};
 
-use super::doubled::doubled;
-use super::mirror::{at_once, before, boundary_after, margin};
+use super::exposed::doubled;
+use super::schedule::instants::{at_once, before, boundary_after, margin};
 use super::{Adversary, Aim, Beside, Exposed, Need, Play, at_victim};
 use crate::act::{Act, Actor, Answer, Chance, Seat};
 
@@ -123,7 +123,7 @@ impl Actor for Hand {
 mod tests {
     use tidegate_algorithms::Calendar;
 
-    use super::super::trial::{DAY, fixed, play, seats, trial};
+    use super::super::testing::trial::{MIDNIGHT, fixed, play, seats, trial};
     use super::*;
 
     const HOUR: Span = Span::from_secs(3600);
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(trial.peak(Span::from_secs(30)), 10);
         assert_eq!(trial.first(Span::from_micros(HOUR.as_micros() + 1)), 605, "an hour, both ends");
         assert_eq!(trial.refused, 0);
-        assert_eq!(trial.admitted[0], DAY + 30_000_000 - 1);
+        assert_eq!(trial.admitted[0], MIDNIGHT + 30_000_000 - 1);
     }
 
     /// Windows of months have no one length: one that was reckoned from 31 days misses the first of March.
@@ -148,7 +148,7 @@ mod tests {
         let quota = Quota::calendar_window(3, Calendar::Month).unwrap();
         let play = play(Span::ZERO, Span::from_secs(150 * 86_400));
         let trial = trial(&Boundary, quota, &play);
-        let day = |days: u64| DAY + days * 86_400_000_000;
+        let day = |days: u64| MIDNIGHT + days * 86_400_000_000;
         // The first of December, of February and of April, and what April leaves.
         let at = [day(1) - 1, day(1), day(63) - 1, day(63), day(122) - 1, day(122)];
         let all: Vec<u64> = at.into_iter().flat_map(|at| [at; 3]).collect();
@@ -184,7 +184,11 @@ mod tests {
     #[test]
     fn it_fits_windows_of_the_clock_alone() {
         assert!(Boundary.fits(&Aim::at(fixed(Anchor::Clock))));
-        for quota in [fixed(Anchor::FirstHit), super::super::trial::log(), super::super::trial::counter()] {
+        for quota in [
+            fixed(Anchor::FirstHit),
+            super::super::testing::trial::log(),
+            super::super::testing::trial::counter(),
+        ] {
             assert!(!Boundary.fits(&Aim::at(quota)));
         }
         assert!(

@@ -6,7 +6,7 @@
 
 use tidegate_algorithms::{Span, Timestamp};
 
-use super::mirror::at_once;
+use super::schedule::instants::at_once;
 use super::{Adversary, Aim, Need, Play, at_victim};
 use crate::act::{Act, Actor, Answer, Chance, Seat};
 
@@ -69,7 +69,7 @@ impl Actor for Hand {
 mod tests {
     use tidegate::{Disclosure, Limit, Quota};
 
-    use super::super::trial::{against, bucket, counter, log, play, trial};
+    use super::super::testing::trial::{against, bucket, counter, log, play, trial};
     use super::*;
     use crate::target::Bare;
 

@@ -5,16 +5,13 @@
 //! away.
 
 use tidegate_algorithms::Timestamp;
-use tidegate_review::{DAY, Guess, YEAR, spoken_chance, spoken_count, whole};
+use tidegate_review::{DAY, Guess, spoken_chance, spoken_count};
 
-use super::addresses::is_sign_in;
-use super::books::{Books, reading};
-use super::rotation::{Rotation, at_full_rate, holds_account, went_on};
+use super::exposed::{BORNE, counted};
+use super::schedule::books::{Books, reading};
+use super::schedule::rotation::{Rotation, at_full_rate};
 use super::{Adversary, Aim, Beside, Exposed, Guard, Need, Play, at_victim};
 use crate::act::{Act, Actor, Answer, Chance, Outcome, Seat};
-
-/// The chance within a year that is borne where nobody says otherwise, as the review has it.
-pub(super) const BORNE: f64 = 0.01;
 
 /// One client asks for a new code whenever the tries of one are spent.
 #[derive(Debug)]
@@ -59,18 +56,18 @@ impl Adversary for Challenges {
         let (attempts, guess) = (code.attempts?, Guess::of(code).ok()?);
         let guesses = beside.attack.guesses;
         // What a limit over a day lets through is a matter of the code's length.
-        let is_long = |guard: &Guard| holds_account(guard) && guard.quota.window() >= DAY;
-        if !is_sign_in(aim.class) || guesses <= attempts.into() || aim.guards.iter().any(is_long) {
+        let is_long = |guard: &Guard| guard.keyed.holds_account() && guard.quota.window() >= DAY;
+        if !aim.is_sign_in() || guesses <= attempts.into() || aim.guards.iter().any(is_long) {
             return None;
         }
-        let a_year = in_a_year(beside);
+        let a_year = beside.guesses_in_a_year();
         let chance = guess.chance_of(a_year);
         (chance > BORNE).then(|| Exposed {
             finding: Some("attempts-die-with-the-code"),
             says: format!(
-                "{} guesses were made at one account in {}, {attempts} at each code: {} in a year, which succeed with {}",
-                spoken_count(guesses.into()),
-                went_on(beside),
+                "{} were made at one account in {}, {attempts} at each code: {} in a year, which succeed with {}",
+                counted(guesses, "guess"),
+                beside.went_on(),
                 spoken_count(a_year),
                 spoken_chance(chance),
             ),
@@ -80,14 +77,6 @@ impl Adversary for Challenges {
 
 fn attempts(aim: &Aim) -> Option<u32> {
     aim.code.as_ref()?.attempts.filter(|attempts| *attempts > 0)
-}
-
-/// Returns how many guesses are made in a year: those that were seen, and then as many a day as go on.
-pub(super) fn in_a_year(beside: &Beside<'_>) -> u128 {
-    let went_on = beside.attack.went_on(beside.play.length).as_duration();
-    let left = YEAR.as_duration().saturating_sub(went_on).as_secs_f64() / DAY.as_duration().as_secs_f64();
-    let later = whole(beside.attack.guesses_per_day(beside.play.length) * left);
-    u128::from(beside.attack.guesses).saturating_add(later)
 }
 
 /// Somebody who cycles through codes.
@@ -139,10 +128,9 @@ impl Actor for Cycle {
 mod tests {
     use tidegate_policy::Code;
 
-    use super::super::siege::{ACCOUNT, DAY, HOUR, Siege, digits, log};
+    use super::super::testing::testbed::{ACCOUNT, DAY, HOUR, Testbed, digits, log};
     use tidegate::OnStoreFailure;
 
-    use super::super::Keyed;
     use super::*;
     use tidegate_algorithms::{Quota, Span};
 
@@ -161,11 +149,11 @@ mod tests {
         }
     }
 
-    fn siege(attempts: u32, codes: Quota) -> Siege {
+    fn testbed(attempts: u32, codes: Quota) -> Testbed {
         let generous = log(1_000, Span::from_secs(60));
-        let mut siege = Siege::of([(generous, ACCOUNT)]).guessing(code(attempts, false));
-        siege.aim.senders = vec![sender(codes)];
-        siege
+        let mut testbed = Testbed::of([(generous, ACCOUNT)]).guessing(code(attempts, false));
+        testbed.aim.senders = vec![sender(codes)];
+        testbed
     }
 
     /// Guards against tries that outlive their code, and against codes that are had faster than they are sent: A · C a
@@ -173,9 +161,9 @@ mod tests {
     /// hours for as many tries as there are codes.
     #[test]
     fn guesses_are_the_tries_of_a_code_times_the_codes() {
-        let one_at_a_time = siege(5, log(1, Span::from_secs(600)));
+        let one_at_a_time = testbed(5, log(1, Span::from_secs(600)));
         assert_eq!(one_at_a_time.met(&Challenges).admitted, 720);
-        let measured = siege(3, log(10, HOUR)).met(&Challenges);
+        let measured = testbed(3, log(10, HOUR)).met(&Challenges);
         assert_eq!(measured.admitted, 3 * 10 * 24);
         assert_eq!(1_000_000 / (measured.admitted / 24), 33_333);
     }
@@ -183,7 +171,7 @@ mod tests {
     /// Guards against a gain where the service goes on counting.
     #[test]
     fn tries_that_are_carried_over_are_the_only_ones() {
-        let carried = siege(5, log(10, HOUR)).guessing(code(5, true));
+        let carried = testbed(5, log(10, HOUR)).guessing(code(5, true));
         assert_eq!(carried.met(&Challenges).admitted, 5);
         assert_eq!(carried.exposed(&Challenges), None);
     }
@@ -191,20 +179,18 @@ mod tests {
     /// Guards against a finding where the account is counted over a day as well, or nothing in the figures is bad.
     #[test]
     fn tries_that_die_with_the_code_are_exposed_by_their_chance_in_a_year() {
-        let exposed = siege(3, log(10, HOUR)).exposed(&Challenges).unwrap();
+        let exposed = testbed(3, log(10, HOUR)).exposed(&Challenges).unwrap();
         assert_eq!(exposed.finding, Some("attempts-die-with-the-code"));
         assert_eq!(
             exposed.says,
             "720 guesses were made at one account in 1d, 3 at each code: 262,800 in a year, which succeed with 23 %"
         );
-        assert_eq!(siege(3, log(1, DAY)).exposed(&Challenges), None, "1,095 a year are 0.11 %");
-        let mut capped = siege(3, log(10, HOUR));
-        capped.aim.guards.push(Guard { keyed: Keyed { ..ACCOUNT }, ..sender(log(9, DAY)) });
-        assert!(!capped.aim.guards.is_empty());
-        let beside = capped.aim.clone();
+        assert_eq!(testbed(3, log(1, DAY)).exposed(&Challenges), None, "1,095 a year are 0.11 %");
+        let mut capped = testbed(3, log(10, HOUR));
+        capped.aim.guards.push(sender(log(9, DAY)));
         let (alone, attack) = (crate::measure::Measured::default(), capped.met(&Challenges));
         assert_eq!(
-            Challenges.exposes(&beside, &Beside { alone: &alone, attack: &attack, play: &capped.play }),
+            Challenges.exposes(&capped.aim, &Beside { alone: &alone, attack: &attack, play: &capped.play }),
             None
         );
     }

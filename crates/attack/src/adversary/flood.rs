@@ -8,6 +8,7 @@
 use tidegate_algorithms::{Span, Timestamp};
 use tidegate_review::{float, spoken_count, spoken_time};
 
+use super::exposed::counted;
 use super::{Adversary, Aim, Beside, Exposed, Guard, Keyed, Means, Need, OWN, Play};
 use super::{at_victim, home, ipv6_address};
 use crate::act::{Act, Actor, Answer, Chance, Outcome, Seat, Who};
@@ -41,7 +42,7 @@ impl Adversary for Flood {
     }
 
     fn with(&self, means: &Means) -> Option<String> {
-        Some(format!("{} requests a second", spoken_count(means.rate.into())))
+        Some(format!("{} a second", counted(means.rate, "request")))
     }
 
     fn is_for_one_limit(&self) -> bool {
@@ -60,10 +61,10 @@ impl Adversary for Flood {
 
     fn seats(&self, aim: &Aim, play: &Play) -> Vec<Seat> {
         let (Some(keys), Some(guard)) = (table(aim), aim.guard()) else { return Vec::new() };
-        let (rate, burst) = (play.means.rate.max(1), aim.burst().max(1));
+        let (means, burst) = (play.means, aim.burst().max(1));
         let [full, end] = course(aim, play);
         let prefix = guard.keyed.address.map_or(64, |(_, ipv6)| ipv6);
-        let hand = Hand { start: play.start, end, rate, burst, keys, sent: 0, invented: 0, prefix };
+        let hand = Hand { start: play.start, end, means, burst, keys, sent: 0, invented: 0, prefix };
         let pause = end.saturating_since(full).as_micros() / u64::from(NEWCOMERS);
         let newcomer = |index: u32| {
             let at = full.saturating_add(Span::from_micros(pause.saturating_mul(index.into())));
@@ -75,7 +76,7 @@ impl Adversary for Flood {
 
     fn exposes(&self, aim: &Aim, beside: &Beside<'_>) -> Option<Exposed> {
         let (guard, keys, play) = (aim.guard()?, table(aim)?, beside.play);
-        let rate = spoken_count(play.means.rate.into());
+        let rate = counted(play.means.rate.max(1), "request");
         let [full, end] = course(aim, play);
         let keys_of = spoken_count(keys.into());
         if let StoreKind::Evicting { .. } = aim.setting.store {
@@ -84,25 +85,25 @@ impl Adversary for Flood {
             return (u128::from(passed) > most).then(|| Exposed {
                 finding: Some("table-can-be-filled"),
                 says: format!(
-                    "{rate} requests a second about new keys had a table of {keys_of} forget the account that was guessed at: \
-                     {} guesses passed in {}, where {} can",
-                    spoken_count(passed.into()),
+                    "{rate} a second about new keys had a table of {keys_of} forget the account that was guessed at: {} passed \
+                     in {}, where {} can",
+                    counted(passed, "guess"),
                     spoken_time(float(time.as_micros()) / 1e6),
                     spoken_count(most)
                 ),
             });
         }
         let people = beside.attack.people;
-        let of_all = aim.guards.iter().any(|guard| guard.keyed == Keyed::default());
+        let of_all = aim.guards.iter().any(|guard| guard.keyed == Keyed::EVERYONE);
         // A tenth: fewer are refused by chance of what they share.
         (!of_all && people.tries > 0 && people.denied.saturating_mul(10) >= people.tries).then(|| Exposed {
             finding: aim.class.is_guarded().then_some("table-can-be-filled"),
             says: format!(
-                "{rate} requests a second about new keys filled the table of {keys_of} in {}; of {} people who came then, \
-                 {} were refused, since newcomers share what is left",
+                "{rate} a second about new keys filled the table of {keys_of} in {}; people who came then were refused at {} of \
+                 {}, since newcomers share what is left",
                 spoken_time(float(full.saturating_since(play.start).as_micros()) / 1e6),
-                people.tries,
-                people.denied
+                spoken_count(people.denied.into()),
+                counted(people.tries, "try"),
             ),
         })
     }
@@ -118,7 +119,8 @@ fn table(aim: &Aim) -> Option<u64> {
     u64::try_from(keys).ok()?.checked_mul(aim.setting.stores().into())
 }
 
-/// Returns whether so many keys of a limit can be made before the first of them means nothing any more.
+/// Returns whether so many keys of a limit can be made before the first of them means nothing any more, by the means that
+/// adversaries have where nobody says otherwise.
 fn fills(guard: &Guard, keys: u64) -> bool {
     let means = Means::default();
     let written = guard.quota.window().as_micros().saturating_mul(means.rate.into()) / 1_000_000;
@@ -136,8 +138,7 @@ fn inventable(keyed: Keyed, means: &Means) -> u64 {
 
 /// Returns when the table is full, and when the flood is over.
 fn course(aim: &Aim, play: &Play) -> [Timestamp; 2] {
-    let rate = u64::from(play.means.rate.max(1));
-    let written = table(aim).unwrap_or(0).saturating_mul(1_000_000).checked_div(rate).unwrap_or(0);
+    let written = play.means.time_for(table(aim).unwrap_or(0)).as_micros();
     // A tenth more, for the guesses between.
     let full =
         play.start.saturating_add(Span::from_micros(written.saturating_add(written / 10))).min(play.end());
@@ -149,7 +150,7 @@ fn course(aim: &Aim, play: &Play) -> [Timestamp; 2] {
 struct Hand {
     start: Timestamp,
     end: Timestamp,
-    rate: u32,
+    means: Means,
     burst: u32,
     keys: u64,
     sent: u64,
@@ -172,8 +173,7 @@ impl Hand {
 
 impl Actor for Hand {
     fn next(&mut self, _last: Option<&Answer>, _chance: &mut Chance) -> Option<Act> {
-        let after = self.sent.saturating_mul(1_000_000).checked_div(self.rate.into())?;
-        let at = self.start.saturating_add(Span::from_micros(after));
+        let at = self.start.saturating_add(self.means.time_for(self.sent));
         let cycle = self.keys.saturating_add(self.burst.into());
         let is_guessing = self.sent.checked_rem(cycle)? == 0;
         let requests = if is_guessing { self.burst } else { 1 };
@@ -203,8 +203,8 @@ impl Actor for Newcomer {
 mod tests {
     use tidegate_policy::Class;
 
-    use super::super::staged::{events, exposed};
-    use super::super::trial::{log, play};
+    use super::super::testing::staged::{events, exposed};
+    use super::super::testing::trial::{log, play};
     use super::*;
     use crate::act::Role;
     use crate::world::Setting;
@@ -243,8 +243,8 @@ mod tests {
     fn what_a_full_table_costs_is_told_with_its_figures() {
         let told = exposed(&Flood, &aim(StoreKind::Right), &fast(6)).unwrap();
         assert_eq!(told.finding, Some("table-can-be-filled"));
-        let known = "2,000 requests a second about new keys filled the table of 1,000 in 550.0 milliseconds; of 50 people who \
-                     came then, 50 were refused, since newcomers share what is left";
+        let known = "2,000 requests a second about new keys filled the table of 1,000 in 550.0 milliseconds; people who came \
+                     then were refused at 50 of 50 tries, since newcomers share what is left";
         assert_eq!(told.says, known);
         let told = exposed(&Flood, &aim(StoreKind::Evicting { keys: 1_000 }), &fast(6)).unwrap();
         let known = "2,000 requests a second about new keys had a table of 1,000 forget the account that was guessed at: 60 \

@@ -7,11 +7,12 @@
 use tidegate_algorithms::Span;
 use tidegate_review::spoken_count;
 
-use super::addresses::is_by_address;
-use super::books::{Books, reading};
-use super::ipv6::{around_accounts, enough};
-use super::rotation::{Order, Rotation, Vary, at_full_rate, most_beside, went_on};
-use super::{Adversary, Aim, Beside, Exposed, Need, Play, VICTIM, at_victim, home};
+use super::exposed::counted;
+use super::schedule::books::{Books, reading};
+use super::schedule::rotation::{
+    Order, Rotation, Vary, around_accounts, at_full_rate, most_beside, until_accounts_run_out,
+};
+use super::{Adversary, Aim, Beside, Exposed, Guard, Need, Play, VICTIM, at_victim, home};
 use crate::act::{Seat, Who};
 use crate::people::People;
 use crate::target::Reading;
@@ -37,7 +38,7 @@ impl Adversary for Spoof {
     }
 
     fn most_requests(&self, aim: &Aim, play: &Play) -> u64 {
-        enough(aim, play)
+        until_accounts_run_out(aim, play)
     }
 
     fn depends_on_phase(&self) -> bool {
@@ -45,7 +46,7 @@ impl Adversary for Spoof {
     }
 
     fn fits(&self, aim: &Aim) -> bool {
-        aim.guards.iter().any(is_by_address)
+        aim.tells_addresses_apart()
     }
 
     fn seats(&self, aim: &Aim, play: &Play) -> Vec<Seat> {
@@ -55,7 +56,7 @@ impl Adversary for Spoof {
     }
 
     fn exposes(&self, aim: &Aim, beside: &Beside<'_>) -> Option<Exposed> {
-        let one = most_beside(aim, beside, is_by_address)?;
+        let one = most_beside(aim, beside, Guard::is_by_address)?;
         let admitted = beside.attack.admitted;
         if !aim.believes_anybody || u128::from(admitted) < one.saturating_mul(2) {
             return None;
@@ -63,10 +64,10 @@ impl Adversary for Spoof {
         Some(Exposed {
             finding: Some("trusts-everybody"),
             says: format!(
-                "one client that claimed another address each time made {} requests in {}, where the limits let one address make \
-                 {}: whatever address a request names is believed",
-                spoken_count(admitted.into()),
-                went_on(beside),
+                "one client that claimed another address each time made {} in {}, where the limits let one address make {}: \
+                 whatever address a request names is believed",
+                counted(admitted, "request"),
+                beside.went_on(),
                 spoken_count(one),
             ),
         })
@@ -99,7 +100,7 @@ impl Adversary for Poison {
     }
 
     fn fits(&self, aim: &Aim) -> bool {
-        aim.guards.iter().any(is_by_address)
+        aim.tells_addresses_apart()
     }
 
     fn seats(&self, aim: &Aim, play: &Play) -> Vec<Seat> {
@@ -107,7 +108,7 @@ impl Adversary for Poison {
         // They guess nothing.
         let rotation = Rotation::knowing(hopeful(aim), aim, play, claims).guessing(0);
         // About accounts of his own, since those of limits by account are not what he is after, unless they are one key.
-        let of_pairs = |guard: &super::Guard| is_by_address(guard) && guard.keyed.subject;
+        let of_pairs = |guard: &Guard| guard.is_by_address() && guard.keyed.subject;
         let rotation = if aim.guards.iter().any(of_pairs) {
             rotation
         } else {
@@ -126,11 +127,11 @@ impl Adversary for Poison {
         Some(Exposed {
             finding: Some("trusts-everybody"),
             says: format!(
-                "a person at home was refused {} times of {} in {}, since another client claimed his address: whatever address a \
+                "a person at home was refused at {} of {} in {}, since another client claimed his address: whatever address a \
                  request names is believed",
                 spoken_count(people.denied.into()),
-                spoken_count(people.tries.into()),
-                went_on(beside),
+                counted(people.tries, "try"),
+                beside.went_on(),
             ),
         })
     }
@@ -143,11 +144,7 @@ fn hopeful(aim: &Aim) -> Books {
 
 /// Returns the person whose home it is, who comes less often than any limit would mind.
 fn visitor(aim: &Aim, play: &Play) -> People {
-    let units = aim.guards.iter().map(|guard| {
-        let rate = guard.quota.long_run();
-        rate.micros.saturating_mul(guard.cost.into()).checked_div(rate.units.into()).unwrap_or(0)
-    });
-    let slowest = units.max().unwrap_or(0).saturating_mul(4);
+    let slowest = Guard::slowest(&aim.guards).as_micros().saturating_mul(4);
     People {
         count: 1,
         first: VICTIM,
@@ -165,7 +162,7 @@ fn visitor(aim: &Aim, play: &Play) -> People {
 mod tests {
     use tidegate::Limit;
 
-    use super::super::siege::{ACCOUNT, ADDRESS, DAY, HOUR, Siege, bucket, log};
+    use super::super::testing::testbed::{ACCOUNT, ADDRESS, DAY, HOUR, Testbed, bucket, log};
     use super::*;
     use crate::target::KeyedLimits;
 
@@ -176,18 +173,18 @@ mod tests {
         ])
     }
 
-    fn siege(target: KeyedLimits) -> Siege {
-        let mut siege = Siege::limits(target);
-        (siege.play.means.rate, siege.play.means.subjects) = (100, 400);
-        siege
+    fn testbed(target: KeyedLimits) -> Testbed {
+        let mut testbed = Testbed::limits(target);
+        (testbed.play.means.rate, testbed.play.means.subjects) = (100, 400);
+        testbed
     }
 
     /// Guards against claims that repeat, or that are heeded where nobody is believed.
     #[test]
     fn a_fresh_claim_each_time_leads_around_limits_by_address_only_where_anybody_is_believed() {
-        let open = siege(limits().believing_anybody()).met(&Spoof);
+        let open = testbed(limits().believing_anybody()).met(&Spoof);
         assert_eq!((open.admitted, open.refused()), (400 * 9, 0), "all that accounts may");
-        let closed = siege(limits()).lasting(HOUR).met(&Spoof);
+        let closed = testbed(limits()).lasting(HOUR).met(&Spoof);
         assert_eq!(closed.admitted, 30, "what his own address may do");
         assert!(closed.refused() > 3_000, "he did not try");
     }
@@ -197,17 +194,17 @@ mod tests {
     fn whoever_claims_a_victims_address_shuts_him_out_only_where_anybody_is_believed() {
         let quick =
             || KeyedLimits::new([(Limit::new("per-client", bucket(4, 1, Span::from_secs(10))), ADDRESS)]);
-        let open = siege(quick().believing_anybody()).met(&Poison);
+        let open = testbed(quick().believing_anybody()).met(&Poison);
         assert!(open.people.tries > 100, "{:?}", open.people);
         assert_eq!(open.people.denied, open.people.tries);
-        let closed = siege(quick()).lasting(HOUR).met(&Poison);
+        let closed = testbed(quick()).lasting(HOUR).met(&Poison);
         assert_eq!(closed.people.denied, 0, "{:?}", closed.people);
     }
 
     /// Guards against findings that rest on nothing seen.
     #[test]
     fn both_ways_are_exposed_where_anybody_is_believed_and_neither_where_not() {
-        let open = siege(limits().believing_anybody());
+        let open = testbed(limits().believing_anybody());
         let spoofed = open.exposed(&Spoof).unwrap();
         assert_eq!(spoofed.finding, Some("trusts-everybody"));
         assert!(spoofed.says.starts_with(
@@ -217,7 +214,7 @@ mod tests {
         assert_eq!(poisoned.finding, Some("trusts-everybody"));
         assert!(poisoned.says.starts_with("a person at home was refused"), "{}", poisoned.says);
         for adversary in [&Spoof as &dyn Adversary, &Poison] {
-            assert_eq!(siege(limits()).lasting(HOUR).exposed(adversary), None);
+            assert_eq!(testbed(limits()).lasting(HOUR).exposed(adversary), None);
         }
     }
 }

@@ -1,13 +1,14 @@
 //! Greedy retry: asks again and again and heeds nothing.
 //!
 //! What it gets is what is free when it happens to ask, so its step matters: one that does not divide a window comes late to
-//! it each time. A fiftieth of the time that a unit takes loses
-//! little. Limits here count nothing that they refuse, so greed costs it nothing.
+//! it each time. A fiftieth of the time that a request takes in the long run loses little. Limits here count nothing that
+//! they refuse, so greed costs it nothing.
 
-use tidegate_algorithms::{Span, Timestamp};
+use tidegate_algorithms::Span;
 
-use super::{Adversary, Aim, Need, Play, at_victim};
-use crate::act::{Act, Actor, Answer, Chance, Seat};
+use super::schedule::evenly::{Callers, Evenly};
+use super::{Adversary, Aim, Guard, Need, Play};
+use crate::act::Seat;
 
 /// Asks every so often, whatever he is told.
 #[derive(Debug)]
@@ -31,46 +32,22 @@ impl Adversary for Greedy {
     }
 
     fn seats(&self, aim: &Aim, play: &Play) -> Vec<Seat> {
-        let every = pace(aim, play);
-        vec![Seat::adversary(Hand { at: play.start, every, end: play.end() }).with_jitter(play.jitter)]
+        let hand = Evenly::new(Callers::one(), play.start, step(aim), play);
+        vec![Seat::adversary(hand).with_jitter(play.jitter)]
     }
 }
 
-/// Returns the time between two requests: a fiftieth of the time that a unit takes in the long run, so that little is
-/// missed, but no faster than his means are.
-fn pace(aim: &Aim, play: &Play) -> Span {
-    let fastest = 1_000_000_u64.checked_div(play.means.rate.into()).unwrap_or(1_000_000).max(1);
-    let unit = aim.guards.iter().map(|guard| {
-        let rate = guard.quota.long_run();
-        rate.micros.checked_div(rate.units.into()).unwrap_or(rate.micros)
-    });
-    Span::from_micros((unit.max().unwrap_or(0) / 50).max(fastest))
-}
-
-/// Returns somebody who asks from an instant on, every so often.
-pub(super) fn every(at: Timestamp, every: Span, end: Timestamp) -> impl Actor {
-    Hand { at, every, end }
-}
-
-struct Hand {
-    at: Timestamp,
-    every: Span,
-    end: Timestamp,
-}
-
-impl Actor for Hand {
-    fn next(&mut self, _last: Option<&Answer>, _chance: &mut Chance) -> Option<Act> {
-        let at = self.at;
-        self.at = at.saturating_add(self.every);
-        (at < self.end).then(|| Act::one(at, at_victim()))
-    }
+/// Returns the time between two requests: a fiftieth of the time that one takes at the slowest limit in the long run, so that
+/// little is missed.
+fn step(aim: &Aim) -> Span {
+    Span::from_micros(Guard::slowest(&aim.guards).as_micros() / 50)
 }
 
 #[cfg(test)]
 mod tests {
     use tidegate_algorithms::{Anchor, Quota};
 
-    use super::super::trial::{bucket, counter, fixed, log, play, seats, trial};
+    use super::super::testing::trial::{bucket, counter, fixed, log, play, seats, trial};
     use super::*;
 
     const HOUR: Span = Span::from_secs(3600);
@@ -95,7 +72,7 @@ mod tests {
     fn a_step_that_fits_no_window_finds_less_of_a_log_and_all_of_a_bucket() {
         let found = |quota: Quota, millis: u64| {
             let play = play(Span::from_secs(9), HOUR);
-            let hand = Hand { at: play.start, every: Span::from_millis(millis), end: play.end() };
+            let hand = Evenly::new(Callers::one(), play.start, Span::from_millis(millis), &play);
             seats(vec![Seat::adversary(hand)], quota, &play, 1).admitted.len()
         };
         // 112 times five in 32 seconds, and four in the last sixteen.

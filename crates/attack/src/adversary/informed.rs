@@ -18,10 +18,11 @@ use self::narrow::{Boundaries, Known, Relative, Windows, Within};
 use self::probe::{Kind, Probe};
 use super::anchored::Anchored;
 use super::boundary::Boundary;
-use super::mirror::before;
 use super::refill::Refill;
+use super::schedule::evenly::{Callers, Evenly};
+use super::schedule::instants::before;
 use super::weighted::Weighted;
-use super::{Adversary, Aim, Need, Play, greedy};
+use super::{Adversary, Aim, Need, Play};
 use crate::act::{Act, Actor, Answer, Chance, Seat};
 
 /// Learns the limit on accounts of his own and attacks with what he has learnt.
@@ -152,9 +153,8 @@ impl Hand {
 
     /// Attacks without knowing when: asks so often that little is missed.
     fn blind(&self) -> Mind {
-        let fastest = 1_000_000_u64.checked_div(self.play.means.rate.into()).unwrap_or(1_000_000);
-        let every = (self.play.length.as_micros() / BLIND_REQUESTS).max(fastest).max(1);
-        let greedy = greedy::every(self.now, Span::from_micros(every), self.play.end());
+        let every = Span::from_micros(self.play.length.as_micros() / BLIND_REQUESTS);
+        let greedy = Evenly::new(Callers::one(), self.now, every, &self.play);
         Mind::Attacks(Attack::of([Seat::adversary(greedy)]), Span::ZERO)
     }
 }

@@ -2,8 +2,7 @@
 //!
 //! I processes whose counts are in their own memory admit I · L, whatever the algorithm.
 
-use super::apart::figures;
-use super::volleys::{as_often_as_it_fills, seat};
+use super::schedule::volleys::{as_often_as_it_fills, counted_apart, seat};
 use super::{Adversary, Aim, Beside, Exposed, Need, Play};
 use crate::act::Seat;
 
@@ -41,8 +40,8 @@ impl Adversary for Instances {
     }
 
     fn exposes(&self, aim: &Aim, beside: &Beside<'_>) -> Option<Exposed> {
-        let figures = figures(aim, beside)?;
-        let says = format!("{} processes count for themselves: {figures}", aim.setting.instances);
+        let figures = counted_apart(aim, beside)?;
+        let says = format!("{} processes count for themselves: {figures}", aim.setting.stores());
         Some(Exposed { finding: Some("memory-not-shared"), says })
     }
 }
@@ -51,8 +50,8 @@ impl Adversary for Instances {
 mod tests {
     use tidegate_algorithms::{Anchor, Quota, Span};
 
-    use super::super::staged::{admitted, exposed};
-    use super::super::trial::{bucket, counter, fixed, log, play};
+    use super::super::testing::staged::{admitted, exposed};
+    use super::super::testing::trial::{bucket, counter, fixed, log, play};
     use super::*;
     use crate::world::Setting;
 

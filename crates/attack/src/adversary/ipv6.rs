@@ -6,9 +6,9 @@
 
 use tidegate_review::spoken_count;
 
-use super::addresses::is_by_address;
-use super::rotation::{
-    MOST_REQUESTS, Order, Rotation, Vary, at_full_rate, holds_account, holds_address, most_beside, went_on,
+use super::exposed::counted;
+use super::schedule::rotation::{
+    Order, Rotation, Vary, around_accounts, most_beside, until_accounts_run_out,
 };
 use super::{Adversary, Aim, Beside, Exposed, Guard, Means, Need, OneAddress, Play, VICTIM, ipv6_address};
 use crate::act::{Seat, Who};
@@ -40,7 +40,7 @@ impl Adversary for Ipv6 {
     }
 
     fn most_requests(&self, aim: &Aim, play: &Play) -> u64 {
-        enough(aim, play)
+        until_accounts_run_out(aim, play)
     }
 
     fn depends_on_phase(&self) -> bool {
@@ -48,7 +48,7 @@ impl Adversary for Ipv6 {
     }
 
     fn fits(&self, aim: &Aim) -> bool {
-        aim.one_address != Some(OneAddress::Proxy) && aim.guards.iter().any(is_by_address)
+        aim.one_address != Some(OneAddress::Proxy) && aim.tells_addresses_apart()
     }
 
     fn seats(&self, aim: &Aim, play: &Play) -> Vec<Seat> {
@@ -77,40 +77,20 @@ impl Adversary for Ipv6 {
         (u128::from(admitted) >= one.saturating_mul(2)).then(|| Exposed {
             finding: Some("ipv6-too-narrow"),
             says: format!(
-                "one IPv6 customer made {} requests in {}, each from another address of his, where the limits let one address \
-                 make {}: they count by /{prefix}",
-                spoken_count(admitted.into()),
-                went_on(beside),
+                "one IPv6 customer made {} in {} from ever other addresses of his, where the limits let one address make {}: \
+                 they count by /{prefix}",
+                counted(admitted, "request"),
+                beside.went_on(),
                 spoken_count(one),
             ),
         })
     }
 }
 
-/// Lets somebody whose address holds him no longer go around limits on accounts too, by trying many.
-pub(super) fn around_accounts(rotation: Rotation, aim: &Aim, play: &Play) -> Rotation {
-    if aim.guards.iter().any(is_on_account) {
-        let all = Vary::Subject { count: play.means.subjects.max(1), first: VICTIM, step: 1 };
-        rotation.over(all, play.means.subjects, Order::InTurn)
-    } else {
-        rotation
-    }
-}
-
-/// Returns how many requests show what it comes to: a minute's at the full rate, unless accounts run out.
-pub(super) fn enough(aim: &Aim, play: &Play) -> u64 {
-    if aim.guards.iter().any(is_on_account) { MOST_REQUESTS } else { at_full_rate(play) }
-}
-
-/// Returns whether a limit holds one account of many.
-fn is_on_account(guard: &Guard) -> bool {
-    holds_account(guard) && !holds_address(guard)
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::Keyed;
-    use super::super::siege::{ACCOUNT, ADDRESS, DAY, EVERYONE, HOUR, Siege, log};
+    use super::super::testing::testbed::{ACCOUNT, ADDRESS, DAY, EVERYONE, HOUR, Testbed, log};
     use super::*;
     use tidegate_algorithms::Span;
 
@@ -119,10 +99,10 @@ mod tests {
     /// Guards against a rotation that comes round to hosts it has used: by /128 nothing is ever refused.
     #[test]
     fn counted_by_host_nothing_holds_whoever_has_one_network() {
-        let mut siege = Siege::of([(log(1, DAY), BY_HOST)]);
-        siege.play.means.ipv6_prefix = 64;
-        siege.play.means.rate = 200;
-        let measured = siege.met(&Ipv6);
+        let mut testbed = Testbed::of([(log(1, DAY), BY_HOST)]);
+        testbed.play.means.ipv6_prefix = 64;
+        testbed.play.means.rate = 200;
+        let measured = testbed.met(&Ipv6);
         assert_eq!((measured.admitted, measured.refused()), (12_000, 0), "a minute at full rate");
         assert_eq!(measured.went_on(DAY), Span::from_micros(60_000_000 - 5_000));
     }
@@ -130,29 +110,33 @@ mod tests {
     /// Guards against networks that are passed by or counted twice: a /56 has 256 of 64 bits, a /48 has 65,536.
     #[test]
     fn counted_by_64_bits_whoever_holds_a_shorter_prefix_has_a_key_for_each_such_network() {
-        let mut siege = Siege::of([(log(3, HOUR), ADDRESS)]).lasting(HOUR);
-        siege.play.means.ipv6_prefix = 56;
-        assert_eq!(siege.met(&Ipv6).admitted, 256 * 3);
-        siege.play.means.ipv6_prefix = 64;
-        assert_eq!(siege.met(&Ipv6).admitted, 3);
-        siege.play.means.ipv6_prefix = 48;
-        siege.play.means.rate = 100;
-        assert_eq!(siege.met(&Ipv6).admitted, 6_000, "at most 65,536 · 3, which takes longer than is shown");
+        let mut testbed = Testbed::of([(log(3, HOUR), ADDRESS)]).lasting(HOUR);
+        testbed.play.means.ipv6_prefix = 56;
+        assert_eq!(testbed.met(&Ipv6).admitted, 256 * 3);
+        testbed.play.means.ipv6_prefix = 64;
+        assert_eq!(testbed.met(&Ipv6).admitted, 3);
+        testbed.play.means.ipv6_prefix = 48;
+        testbed.play.means.rate = 100;
+        assert_eq!(
+            testbed.met(&Ipv6).admitted,
+            6_000,
+            "at most 65,536 · 3, which takes longer than is shown"
+        );
     }
 
     /// Guards against a hole that hides behind a limit on the account: it still lets one machine try everybody.
     #[test]
     fn a_key_of_128_bits_is_exposed_also_beside_a_limit_on_the_account() {
-        let mut siege = Siege::of([(log(9, DAY), ACCOUNT), (log(30, HOUR), BY_HOST)]).lasting(HOUR);
-        (siege.play.means.rate, siege.play.means.subjects) = (100, 400);
-        let exposed = siege.exposed(&Ipv6).unwrap();
+        let mut testbed = Testbed::of([(log(9, DAY), ACCOUNT), (log(30, HOUR), BY_HOST)]).lasting(HOUR);
+        (testbed.play.means.rate, testbed.play.means.subjects) = (100, 400);
+        let exposed = testbed.exposed(&Ipv6).unwrap();
         assert_eq!(exposed.finding, Some("ipv6-too-narrow"));
         assert_eq!(
             exposed.says,
-            "one IPv6 customer made 3,600 requests in 1h, each from another address of his, where the limits let one \
-             address make 60: they count by /128"
+            "one IPv6 customer made 3,600 requests in 1h from ever other addresses of his, where the limits let one address \
+             make 60: they count by /128"
         );
-        let mut by_network = Siege::of([(log(9, DAY), ACCOUNT), (log(30, HOUR), ADDRESS)]).lasting(HOUR);
+        let mut by_network = Testbed::of([(log(9, DAY), ACCOUNT), (log(30, HOUR), ADDRESS)]).lasting(HOUR);
         by_network.play.means.subjects = 400;
         assert_eq!(by_network.exposed(&Ipv6), None);
     }

@@ -12,8 +12,9 @@
 use tidegate_algorithms::Span;
 use tidegate_review::spoken_count;
 
-use super::figures::{each_hour, often, share};
-use super::holding::{Callers, ENOUGH, Evenly, InStep, lasts, tells_sessions, unit};
+use super::exposed::{counted, each_hour, often, share};
+use super::schedule::evenly::{Callers, Evenly};
+use super::schedule::holding::{ENOUGH, InStep, lasts};
 use super::{Adversary, Aim, Beside, Exposed, Guard, Need, Play, VICTIM, home};
 use crate::act::Seat;
 use crate::people::People;
@@ -145,9 +146,7 @@ fn fits(aim: &Aim) -> bool {
 
 /// Returns the limits that count all that is tried at the victim on one key.
 fn of_victim(aim: &Aim) -> impl Iterator<Item = &Guard> {
-    aim.guards
-        .iter()
-        .filter(|guard| guard.keyed.subject && guard.keyed.address.is_none() && !guard.keyed.session)
+    aim.guards.iter().filter(|guard| guard.keyed.is_of_account())
 }
 
 fn at_victim(aim: &Aim, play: &Play) -> Callers {
@@ -155,14 +154,15 @@ fn at_victim(aim: &Aim, play: &Play) -> Callers {
 }
 
 fn evenly(times: u64, aim: &Aim, play: &Play) -> Vec<Seat> {
-    let unit = unit(of_victim(aim)).as_micros();
-    let every = Span::from_micros(unit.checked_div(times).unwrap_or(unit));
-    beside_the_victim(Seat::adversary(Evenly::new(at_victim(aim, play), every, play)), aim, play)
+    let each = Guard::slowest(of_victim(aim)).as_micros();
+    let every = Span::from_micros(each.checked_div(times).unwrap_or(each));
+    let hand = Evenly::new(at_victim(aim, play), play.start, every, play);
+    beside_the_victim(Seat::adversary(hand), aim, play)
 }
 
 fn beside_the_victim(seat: Seat, aim: &Aim, play: &Play) -> Vec<Seat> {
     let mut seats = vec![seat.with_jitter(play.jitter)];
-    seats.extend(victim(aim, play).seats_at(home, tells_sessions(aim)));
+    seats.extend(victim(aim, play).seats_at(home, aim.tells_sessions_apart()));
     seats
 }
 
@@ -171,7 +171,7 @@ fn beside_the_victim(seat: Seat, aim: &Aim, play: &Play) -> Vec<Seat> {
 fn victim(aim: &Aim, play: &Play) -> People {
     let of = |micros: u64| Span::from_micros(micros);
     let length = lasts(of_victim(aim), 10, play).as_micros();
-    let rarely = of(unit(of_victim(aim)).as_micros().saturating_mul(12)).max(of(length / 2_000));
+    let rarely = of(Guard::slowest(of_victim(aim)).as_micros().saturating_mul(12)).max(of(length / 2_000));
     People {
         count: 1,
         first: VICTIM,
@@ -195,7 +195,7 @@ fn exposes(aim: &Aim, beside: &Beside<'_>) -> Option<Exposed> {
     let length = attack.went_on(beside.play.length);
     let cheapest = of_victim(aim).min_by_key(|guard| guard.quota.requests_to_deny(length))?;
     // Of what his limits let pass alone he would get half at the least, as often as he comes.
-    let horizon = cheapest.quota.most_from_idle(length).checked_div(cheapest.cost.max(1).into())?;
+    let horizon = cheapest.requests(cheapest.quota.most_from_idle(length))?;
     let alone = u64::try_from(horizon.div_ceil(2)).unwrap_or(u64::MAX).min(people.tries);
     let through = people.tries.saturating_sub(people.denied);
     let is_kept_out = alone > 0 && through.saturating_mul(KEPT_OUT) <= alone;
@@ -203,12 +203,12 @@ fn exposes(aim: &Aim, beside: &Beside<'_>) -> Option<Exposed> {
         return None;
     }
     let says = format!(
-        "{}, each when {} has forgotten the last, keep the victim out {} of the time: {} of his {} tries were refused",
+        "with {} {} is kept full and the victim out {} of the time: he was refused at {} of {}",
         often(attack.requests, length, "request"),
         cheapest.name,
         share(people.denied, people.tries),
         spoken_count(people.denied.into()),
-        spoken_count(people.tries.into()),
+        counted(people.tries, "try"),
     );
     Some(Exposed { finding: Some("lockout-weapon"), says })
 }

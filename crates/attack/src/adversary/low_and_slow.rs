@@ -7,9 +7,7 @@
 use tidegate_algorithms::{Span, Timestamp};
 use tidegate_review::{DAY, Guess, spoken_chance, spoken_count, spoken_time};
 
-use super::addresses::is_sign_in;
-use super::challenges::{BORNE, in_a_year};
-use super::rotation::{copies, holds_account};
+use super::exposed::BORNE;
 use super::{Adversary, Aim, Beside, Exposed, Guard, Need, Play, at_victim};
 use crate::act::{Act, Actor, Answer, Chance, Seat};
 
@@ -35,30 +33,32 @@ impl Adversary for LowAndSlow {
     }
 
     fn fits(&self, aim: &Aim) -> bool {
-        is_sign_in(aim.class) && !aim.guards.is_empty()
+        aim.is_sign_in() && !aim.guards.is_empty()
     }
 
     fn seats(&self, aim: &Aim, play: &Play) -> Vec<Seat> {
-        let copies = copies(aim);
-        let slow = Slow { at: play.start, every: unseen(aim), end: play.end(), copies };
+        let slow = Slow { at: play.start, every: unseen(aim), end: play.end(), copies: aim.setting.stores() };
         vec![Seat::adversary(slow).with_jitter(play.jitter)]
     }
 
     fn exposes(&self, aim: &Aim, beside: &Beside<'_>) -> Option<Exposed> {
         // Where tries end with a code they do so here as well.
         let guess = Guess::of(aim.code.as_ref().filter(|code| code.attempts.is_none())?).ok()?;
-        let is_long = |guard: &Guard| holds_account(guard) && guard.quota.window() >= DAY;
-        let is_held = aim.guards.iter().any(holds_account);
-        if !is_sign_in(aim.class) || !is_held || aim.guards.iter().any(is_long) || beside.attack.refused() > 0
-        {
+        let is_long = |guard: &Guard| guard.keyed.holds_account() && guard.quota.window() >= DAY;
+        let is_held = aim.guards.iter().any(|guard| guard.keyed.holds_account());
+        if !aim.is_sign_in() || !is_held || aim.guards.iter().any(is_long) || beside.attack.refused() > 0 {
             return None;
         }
-        let a_year = in_a_year(beside);
+        let a_year = beside.guesses_in_a_year();
         let chance = guess.chance_of(a_year);
+        let tries = match aim.setting.stores() {
+            1 => "one try".to_owned(),
+            stores => format!("one try for each of {stores} counts"),
+        };
         (chance > BORNE).then(|| Exposed {
             finding: Some("no-long-horizon-cap"),
             says: format!(
-                "one try every {} was never refused: {} in a year, which succeed with {}",
+                "{tries} every {} was never refused: {} in a year, which succeed with {}",
                 spoken_time(unseen(aim).as_duration().as_secs_f64()),
                 spoken_count(a_year),
                 spoken_chance(chance),
@@ -70,12 +70,10 @@ impl Adversary for LowAndSlow {
 /// Returns the time after which every limit has forgotten a try.
 fn unseen(aim: &Aim) -> Span {
     let times = aim.guards.iter().map(|guard| {
-        let rate = guard.quota.long_run();
-        let each = rate.micros.saturating_mul(guard.cost.into()).checked_div(rate.units.into()).unwrap_or(0);
         // Of a lock the window is that in which tries count; where the first try locks, it is the lock.
-        guard.quota.window().as_micros().max(each)
+        guard.quota.window().max(guard.request_time())
     });
-    Span::from_micros(times.max().unwrap_or(0).saturating_add(1))
+    Span::from_micros(times.max().unwrap_or(Span::ZERO).as_micros().saturating_add(1))
 }
 
 struct Slow {
@@ -96,14 +94,14 @@ impl Actor for Slow {
 
 #[cfg(test)]
 mod tests {
-    use super::super::siege::{ACCOUNT, DAY as A_DAY, Siege, bucket, digits, log};
+    use super::super::testing::testbed::{ACCOUNT, DAY as A_DAY, Testbed, bucket, digits, log};
     use super::*;
     use tidegate_algorithms::Quota;
 
     const QUARTER: Span = Span::from_secs(900);
 
     fn met(quota: Quota) -> (u64, u64) {
-        let measured = Siege::of([(quota, ACCOUNT)]).met(&LowAndSlow);
+        let measured = Testbed::of([(quota, ACCOUNT)]).met(&LowAndSlow);
         (measured.admitted, measured.refused())
     }
 
@@ -112,6 +110,8 @@ mod tests {
     fn one_try_for_each_longest_window_is_never_refused() {
         assert_eq!(met(log(1, QUARTER)), (96, 0));
         assert_eq!(met(log(3, QUARTER)), (96, 0));
+        // A counter still weighs a try at a boundary in full when its window is over.
+        assert_eq!(met(Quota::sliding_counter(1, QUARTER).unwrap()), (96, 0));
         assert_eq!(met(Quota::lockout(3, QUARTER, Span::from_secs(3_600)).unwrap()), (96, 0));
         assert_eq!(met(Quota::lockout(1, QUARTER, Span::from_secs(3_600)).unwrap()), (24, 0));
         assert_eq!(met(bucket(1, 1, QUARTER)), (96, 0));
@@ -120,14 +120,14 @@ mod tests {
     /// Guards against a finding where a limit over a day sees the sum.
     #[test]
     fn what_it_comes_to_in_a_year_is_exposed_unless_a_limit_looks_back_a_day() {
-        let quick = Siege::of([(log(3, QUARTER), ACCOUNT)]).guessing(digits(3));
+        let quick = Testbed::of([(log(3, QUARTER), ACCOUNT)]).guessing(digits(3));
         let exposed = quick.exposed(&LowAndSlow).unwrap();
         assert_eq!(exposed.finding, Some("no-long-horizon-cap"));
         assert_eq!(
             exposed.says,
             "one try every 15.00 minutes was never refused: 35,040 in a year, which succeed with 10 %"
         );
-        let long = Siege::of([(log(3, QUARTER), ACCOUNT), (log(9, A_DAY), ACCOUNT)]).guessing(digits(3));
+        let long = Testbed::of([(log(3, QUARTER), ACCOUNT), (log(9, A_DAY), ACCOUNT)]).guessing(digits(3));
         assert_eq!(long.exposed(&LowAndSlow), None);
     }
 }

@@ -8,14 +8,15 @@ use tidegate::OnStoreFailure;
 use tidegate_algorithms::{Span, Timestamp};
 use tidegate_review::{Guess, spoken_chance, spoken_count};
 
-use super::{Adversary, Aim, Beside, Exposed, Means, Need, Play, at_victim};
+use super::exposed::counted;
+use super::{Adversary, Aim, Beside, Exposed, Guard, Means, Need, Play, at_victim};
 use crate::act::{Act, Actor, Answer, Chance, Seat};
 use crate::world::{Incident, What};
 
 /// How long the store is gone, in a play that is long enough.
 const GONE: Span = Span::from_secs(60);
-/// The shortest time between two acts.
-const MILLISECOND: u64 = 1_000;
+/// A second has so many of the shortest times between two acts.
+const MILLISECONDS: u32 = 1_000;
 
 /// All that he can, while the store is gone.
 #[derive(Debug)]
@@ -35,7 +36,7 @@ impl Adversary for Outage {
     }
 
     fn with(&self, means: &Means) -> Option<String> {
-        Some(format!("{} requests a second", spoken_count(means.rate.into())))
+        Some(format!("{} a second", counted(means.rate, "request")))
     }
 
     fn depends_on_phase(&self) -> bool {
@@ -48,8 +49,7 @@ impl Adversary for Outage {
 
     fn seats(&self, _aim: &Aim, play: &Play) -> Vec<Seat> {
         let (lost, back) = gone(play);
-        let rate = play.means.rate.max(1);
-        vec![Seat::adversary(Flat { lost, back, rate, sent: 0 }).with_jitter(play.jitter)]
+        vec![Seat::adversary(Flat { lost, back, means: play.means, sent: 0 }).with_jitter(play.jitter)]
     }
 
     fn incidents(&self, _aim: &Aim, play: &Play) -> Vec<Incident> {
@@ -64,8 +64,7 @@ impl Adversary for Outage {
         if passed == 0 {
             return None;
         }
-        let passed_in =
-            format!("the store was gone for {time}, and {} requests passed", spoken_count(passed.into()));
+        let passed_in = format!("the store was gone for {time}, and {} passed", counted(passed, "request"));
         if aim.guards.iter().any(|guard| guard.on_store_failure == OnStoreFailure::Local) {
             let (most, finding) = shares(aim, time)?;
             return (u128::from(passed) > most).then(|| Exposed {
@@ -93,12 +92,12 @@ impl Adversary for Outage {
 /// Returns the most that the limits which go on let through, and which lint finds it when there is more.
 fn shares(aim: &Aim, time: Span) -> Option<(u128, &'static str)> {
     let local = aim.guards.iter().filter(|guard| guard.on_store_failure == OnStoreFailure::Local);
-    let most =
-        |guard: &super::Guard| guard.quota.most_in_half_open(time).checked_div(guard.cost.max(1).into());
-    let strictest = local.min_by_key(|guard| most(guard).unwrap_or(u128::MAX))?;
+    let most = |guard: &Guard| guard.requests(guard.quota.most_in_half_open(time));
+    let (most, strictest) =
+        local.filter_map(|guard| Some((most(guard)?, guard))).min_by_key(|(most, _)| *most)?;
     let is_small = strictest.quota.nominal() < aim.setting.instances;
     let finding = if is_small { "local-shares-too-small" } else { "local-without-instances" };
-    Some((most(strictest)?, finding))
+    Some((most, finding))
 }
 
 /// Returns when the store is lost, in the middle of the play, and when it is back.
@@ -113,18 +112,16 @@ fn gone(play: &Play) -> (Timestamp, Timestamp) {
 struct Flat {
     lost: Timestamp,
     back: Timestamp,
-    rate: u32,
+    means: Means,
     sent: u64,
 }
 
 impl Actor for Flat {
     fn next(&mut self, _last: Option<&Answer>, _chance: &mut Chance) -> Option<Act> {
-        let after = self.sent.saturating_mul(1_000_000).checked_div(self.rate.into())?;
-        let at = self.lost.saturating_add(Span::from_micros(after));
+        let at = self.lost.saturating_add(self.means.time_for(self.sent));
         // Of more than one a millisecond, so many arrive together.
-        let together = u64::from(self.rate).saturating_mul(MILLISECOND).div_ceil(1_000_000).max(1);
-        self.sent = self.sent.saturating_add(together);
-        let requests = u32::try_from(together).unwrap_or(u32::MAX);
+        let requests = self.means.rate.div_ceil(MILLISECONDS).max(1);
+        self.sent = self.sent.saturating_add(requests.into());
         (at < self.back).then(|| Act::one(at, at_victim()).times(requests))
     }
 }
@@ -133,8 +130,9 @@ impl Actor for Flat {
 mod tests {
     use tidegate_policy::Class;
 
-    use super::super::staged::{admitted, code, exposed};
-    use super::super::trial::{log, play};
+    use super::super::testing::staged::{admitted, exposed};
+    use super::super::testing::testbed::digits;
+    use super::super::testing::trial::{log, play};
     use super::*;
     use crate::world::Setting;
 
@@ -168,7 +166,7 @@ mod tests {
         let day = play(Span::from_secs(9), Span::from_secs(86_400));
         let short = play(Span::from_secs(9), Span::from_secs(30));
         let mut open = aim(OnStoreFailure::Allow);
-        (open.class, open.code) = (Class::Verify, Some(code()));
+        (open.class, open.code) = (Class::Verify, Some(digits(3)));
         let told = exposed(&Outage, &open, &day).unwrap();
         assert_eq!(told.finding, Some("fails-open"));
         let known = "the store was gone for 1m, and 60,000 requests passed uncounted; the chance that one of them \

@@ -141,7 +141,7 @@ impl Actor for Hand {
 mod tests {
     use tidegate_algorithms::{Anchor, Rate};
 
-    use super::super::trial::{bucket, counter, fixed, log, play, seats};
+    use super::super::testing::trial::{bucket, counter, fixed, log, play, seats};
     use super::*;
 
     /// The values known of it: exactly the rate of the long run, and no refusal at any phase.

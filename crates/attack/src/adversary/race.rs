@@ -8,8 +8,9 @@
 use tidegate_algorithms::{Span, Timestamp};
 use tidegate_review::spoken_count;
 
-use super::mirror::{at_once, boundary_after};
-use super::volleys::{Volley, seat};
+use super::exposed::counted;
+use super::schedule::instants::{at_once, boundary_after};
+use super::schedule::volleys::{Volley, seat};
 use super::{Adversary, Aim, Beside, Exposed, Means, Need, Play};
 use crate::act::Seat;
 use crate::world::StoreKind;
@@ -37,7 +38,7 @@ impl Adversary for Race {
     }
 
     fn with(&self, means: &Means) -> Option<String> {
-        Some(format!("{} requests at once", means.concurrency))
+        Some(format!("{} at once", counted(means.concurrency, "request")))
     }
 
     fn is_for_one_limit(&self) -> bool {
@@ -68,9 +69,11 @@ impl Adversary for Race {
         (passed > u64::from(meant)).then(|| Exposed {
             finding: None,
             says: format!(
-                "{at_once} requests at once let {} through where {} are meant: {why}",
+                "of {}, up to {} of them at once, {} passed where the limit is {}: {why}",
+                counted(beside.attack.requests, "request"),
+                spoken_count(at_once.into()),
                 spoken_count(passed.into()),
-                spoken_count(meant.into())
+                spoken_count(meant.into()),
             ),
         })
     }
@@ -102,8 +105,8 @@ fn volleys(aim: &Aim, play: &Play) -> Vec<Volley> {
 mod tests {
     use tidegate_algorithms::{Anchor, Quota};
 
-    use super::super::staged::{admitted, exposed};
-    use super::super::trial::{bucket, counter, fixed, log, play};
+    use super::super::testing::staged::{admitted, exposed};
+    use super::super::testing::trial::{bucket, counter, fixed, log, play};
     use super::*;
     use crate::world::Setting;
 
@@ -138,7 +141,8 @@ mod tests {
         let told = exposed(&Race, &aim(log(), StoreKind::ReadModifyWrite { gap }), &play).unwrap().says;
         assert_eq!(
             told,
-            "20 requests at once let 100 through where 5 are meant: each wrote what it had read and one more"
+            "of 100 requests, up to 20 of them at once, 100 passed where the limit is 5: each wrote what it had read and one \
+             more"
         );
     }
 }

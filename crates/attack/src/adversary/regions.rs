@@ -1,11 +1,10 @@
 //! Split brain: the same key in every region, faster than they learn of each other's charges.
 //!
 //! N regions that count apart let N times the limit through for as long as somebody likes. If they tell each other, a
-//! burst in all of them that is over before the word arrives finds each as it was: of a window N · L, and again in the next,
-//! so that nothing is gained by it in the long run; of a bucket N · B once, for which all owe, and R after that.
+//! burst in all of them that is over before the word arrives finds each as it was: of a window N · L, and as much again of
+//! the next, as if nobody had told anybody; of a bucket N · B once, for which all owe, and R after that.
 
-use super::apart::figures;
-use super::volleys::{as_often_as_it_fills, seat};
+use super::schedule::volleys::{as_often_as_it_fills, counted_apart, seat};
 use super::{Adversary, Aim, Beside, Exposed, Need, Play};
 use crate::act::Seat;
 
@@ -45,9 +44,12 @@ impl Adversary for Regions {
     fn exposes(&self, aim: &Aim, beside: &Beside<'_>) -> Option<Exposed> {
         let how = match aim.setting.lag {
             Some(lag) if aim.setting.shared => format!("know each other's charges only {lag} later"),
+            _ if !aim.setting.shared && aim.setting.instances > 1 => {
+                format!("of {} processes each count process by process", aim.setting.instances)
+            }
             _ => "count for themselves".to_owned(),
         };
-        let figures = figures(aim, beside)?;
+        let figures = counted_apart(aim, beside)?;
         let says = format!("{} regions {how}: {figures}", aim.setting.regions);
         Some(Exposed { finding: Some("regions-count-apart"), says })
     }
@@ -57,8 +59,8 @@ impl Adversary for Regions {
 mod tests {
     use tidegate_algorithms::{Anchor, Quota, Span};
 
-    use super::super::staged::{admitted, exposed};
-    use super::super::trial::{bucket, fixed, log, play};
+    use super::super::testing::staged::{admitted, exposed};
+    use super::super::testing::trial::{bucket, fixed, log, play};
     use super::*;
     use crate::world::Setting;
 

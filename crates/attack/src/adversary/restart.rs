@@ -6,8 +6,9 @@
 use tidegate_algorithms::{Span, Timestamp};
 use tidegate_review::spoken_count;
 
-use super::mirror::{at_once, boundary_after};
-use super::volleys::{Volley, counted_once, seat};
+use super::exposed::counted;
+use super::schedule::instants::{at_once, before, boundary_after};
+use super::schedule::volleys::{Volley, counted_once, seat};
 use super::{Adversary, Aim, Beside, Exposed, Need, Play};
 use crate::act::Seat;
 use crate::world::{Incident, What};
@@ -61,13 +62,12 @@ impl Adversary for Restart {
         let of_each = counted_once(aim, &volleys(aim, beside.play, 1), u64::MAX);
         let kept = of_each.saturating_mul(stores.into());
         let passed = beside.attack.admitted;
-        let restarts = restarts(aim, beside.play).len();
+        let restarts = u64::try_from(restarts(aim, beside.play).len()).unwrap_or(u64::MAX);
         (passed >= kept.saturating_add(u64::from(aim.burst().max(1)))).then(|| Exposed {
             finding: aim.class.is_guarded().then_some("restart-forgets"),
             says: format!(
-                "{restarts} restart{} let {} through at one account where {} pass if nothing is forgotten: {} counts over {} in \
-                 memory",
-                if restarts == 1 { "" } else { "s" },
+                "{} let {} through at one account instead of {}: {} counts over {} in memory",
+                counted(restarts, "restart"),
                 spoken_count(passed.into()),
                 spoken_count(kept.into()),
                 guard.name,
@@ -97,11 +97,8 @@ fn restarts(aim: &Aim, play: &Play) -> Vec<Timestamp> {
 fn volleys(aim: &Aim, play: &Play, copies: u32) -> Vec<Volley> {
     let requests = at_once(aim.burst().saturating_mul(copies));
     let window = aim.guard().map_or(Span::ZERO, |guard| guard.quota.window());
-    let aside = (window.as_micros() / 8).clamp(1, 1_000_000);
-    let around = |at: Timestamp| {
-        let before = Timestamp::saturating_from_micros(at.as_micros().saturating_sub(aside));
-        [before, at.saturating_add(Span::from_micros(aside))]
-    };
+    let aside = Span::from_micros((window.as_micros() / 8).clamp(1, 1_000_000));
+    let around = |at: Timestamp| [before(at, aside), at.saturating_add(aside)];
     restarts(aim, play).into_iter().flat_map(around).map(|at| Volley { at, requests }).collect()
 }
 
@@ -110,8 +107,8 @@ mod tests {
     use tidegate_algorithms::{Anchor, Quota};
     use tidegate_policy::Class;
 
-    use super::super::staged::{admitted, exposed};
-    use super::super::trial::{bucket, counter, fixed, log, play};
+    use super::super::testing::staged::{admitted, exposed};
+    use super::super::testing::trial::{bucket, counter, fixed, log, play};
     use super::*;
     use crate::world::Setting;
 
@@ -149,8 +146,7 @@ mod tests {
         let login = Aim { class: Class::Login, ..aim(day, memory) };
         let told = exposed(&Restart, &login, &days).unwrap();
         assert_eq!(told.finding, Some("restart-forgets"));
-        let known = "3 restarts let 72 through at one account where 18 pass if nothing is forgotten: limit counts over 1d in \
-                     memory";
+        let known = "3 restarts let 72 through at one account instead of 18: limit counts over 1d in memory";
         assert_eq!(told.says, known);
         for setting in [Setting { snapshot: true, ..memory }, Setting { shared: true, ..memory }] {
             assert!(!Restart.fits(&aim(day, setting)));

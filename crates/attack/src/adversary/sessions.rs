@@ -5,8 +5,8 @@
 
 use tidegate_review::spoken_count;
 
-use super::addresses::is_sign_in;
-use super::rotation::{Order, Rotation, Vary, at_full_rate, holds_account, most_beside, went_on};
+use super::exposed::counted;
+use super::schedule::rotation::{Order, Rotation, Vary, at_full_rate, most_beside};
 use super::{Adversary, Aim, Beside, Exposed, Guard, Need, Play, at_victim};
 use crate::act::Seat;
 
@@ -36,7 +36,7 @@ impl Adversary for Sessions {
     }
 
     fn fits(&self, aim: &Aim) -> bool {
-        aim.guards.iter().any(is_by_session)
+        aim.tells_sessions_apart()
     }
 
     fn seats(&self, aim: &Aim, play: &Play) -> Vec<Seat> {
@@ -46,44 +46,38 @@ impl Adversary for Sessions {
     }
 
     fn exposes(&self, aim: &Aim, beside: &Beside<'_>) -> Option<Exposed> {
-        let one = most_beside(aim, beside, is_by_session)?;
+        let one = most_beside(aim, beside, Guard::is_by_session)?;
         let guesses = beside.attack.guesses;
-        let is_held = aim.guards.iter().any(holds_account);
-        if !is_sign_in(aim.class) || is_held || u128::from(guesses) < one.saturating_mul(2) {
+        let is_held = aim.guards.iter().any(|guard| guard.keyed.holds_account());
+        if !aim.is_sign_in() || is_held || u128::from(guesses) < one.saturating_mul(2) {
             return None;
         }
         Some(Exposed {
             finding: Some("counter-in-a-session"),
             says: format!(
-                "one client made {} guesses at one account in {}, where one session may make {}: each new session begins at \
-                 nothing",
-                spoken_count(guesses.into()),
-                went_on(beside),
+                "one client made {} at one account in {}, where one session may make {}: each new session begins at nothing",
+                counted(guesses, "guess"),
+                beside.went_on(),
                 spoken_count(one),
             ),
         })
     }
 }
 
-/// Returns whether a limit counts on what a caller gets anew.
-pub(super) fn is_by_session(guard: &Guard) -> bool {
-    guard.keyed.session
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::siege::{ACCOUNT, ADDRESS, DAY, HOUR, SESSION, Siege, log};
+    use super::super::testing::testbed::{ACCOUNT, ADDRESS, DAY, HOUR, SESSION, Testbed, log};
     use super::*;
 
     /// Guards against sessions that are left before they are spent: each carries its five.
     #[test]
     fn a_session_gives_its_tries_and_the_next_one_gives_them_again() {
-        let mut siege = Siege::of([(log(5, HOUR), SESSION)]);
-        siege.play.means.rate = 100;
-        let measured = siege.met(&Sessions);
+        let mut testbed = Testbed::of([(log(5, HOUR), SESSION)]);
+        testbed.play.means.rate = 100;
+        let measured = testbed.met(&Sessions);
         assert_eq!((measured.admitted, measured.refused()), (6_000, 0), "a minute at full rate");
         assert_eq!(measured.state.0, 1_200);
-        let exposed = siege.exposed(&Sessions).unwrap();
+        let exposed = testbed.exposed(&Sessions).unwrap();
         assert_eq!(exposed.finding, Some("counter-in-a-session"));
         assert!(
             exposed.says.starts_with(
@@ -95,10 +89,10 @@ mod tests {
     /// Guards against a session's end that is taken for the end of every limit.
     #[test]
     fn limits_on_the_account_or_the_address_hold_whatever_the_session() {
-        let by_address = Siege::of([(log(5, HOUR), SESSION), (log(30, HOUR), ADDRESS)]).lasting(HOUR);
+        let by_address = Testbed::of([(log(5, HOUR), SESSION), (log(30, HOUR), ADDRESS)]).lasting(HOUR);
         assert_eq!(by_address.met(&Sessions).admitted, 30);
         assert!(by_address.exposed(&Sessions).is_some(), "30 where a session has 5, or 10 in a closed hour");
-        let on_account = Siege::of([(log(5, HOUR), SESSION), (log(9, DAY), ACCOUNT)]).lasting(HOUR);
+        let on_account = Testbed::of([(log(5, HOUR), SESSION), (log(9, DAY), ACCOUNT)]).lasting(HOUR);
         assert_eq!(on_account.met(&Sessions).admitted, 9);
         assert_eq!(on_account.exposed(&Sessions), None);
     }

@@ -4,11 +4,11 @@
 //! with clocks that are δ off either way a closed span s meets ⌈(s + 2δ) / W⌉ + 1 windows: three in one that is shorter than
 //! W by 2δ less a microsecond. A store that tells the time itself has no such thing.
 
-use tidegate_algorithms::{Anchor, Quota, Span, Timestamp};
+use tidegate_algorithms::{Anchor, Quota, Span};
 use tidegate_review::spoken_count;
 
-use super::mirror::{at_once, boundary_after};
-use super::volleys::{Volley, seat};
+use super::schedule::instants::{at_once, before, boundary_after};
+use super::schedule::volleys::{Volley, seat};
 use super::{Adversary, Aim, Beside, Exposed, Need, Play};
 use crate::act::Seat;
 use crate::world::StoreKind;
@@ -53,8 +53,8 @@ impl Adversary for Skew {
 
     fn exposes(&self, aim: &Aim, beside: &Beside<'_>) -> Option<Exposed> {
         let (guard, window) = (aim.guard()?, window(aim)?);
-        let peak = beside.attack.peaks.iter().find(|peak| peak.micros == window.as_micros())?;
-        let one_clock = guard.quota.most_in_half_open(window).checked_div(guard.cost.max(1).into())?;
+        let peak = beside.attack.peak(window)?;
+        let one_clock = guard.requests(guard.quota.most_in_half_open(window))?;
         (u128::from(peak.seen) > one_clock).then(|| Exposed {
             finding: None,
             says: format!(
@@ -80,13 +80,11 @@ fn volleys(aim: &Aim, play: &Play) -> Vec<Volley> {
     let all = aim.setting.instances.saturating_mul(aim.setting.regions);
     let requests = at_once(aim.burst().saturating_mul(all));
     let skew = aim.setting.skew;
-    let earlier =
-        |at: Timestamp, by: u64| Timestamp::saturating_from_micros(at.as_micros().saturating_sub(by));
     let mut next = boundary_after(&guard.quota, play.start.saturating_add(skew));
     let mut volleys = Vec::new();
     while let Some(boundary) = next.filter(|at| *at < play.end() && volleys.len() < MOST_VOLLEYS) {
-        let last = earlier(boundary.saturating_add(skew), 1);
-        let first = earlier(boundary.saturating_add(window), skew.as_micros());
+        let last = before(boundary.saturating_add(skew), Span::from_micros(1));
+        let first = before(boundary.saturating_add(window), skew);
         volleys.extend([last, first].map(|at| Volley { at, requests }));
         // The windows that were emptied are over by then.
         next = boundary.checked_add(Span::from_micros(window.as_micros().saturating_mul(3)));
@@ -96,8 +94,8 @@ fn volleys(aim: &Aim, play: &Play) -> Vec<Volley> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::staged::{exposed, measured};
-    use super::super::trial::{fixed, play};
+    use super::super::testing::staged::{exposed, measured};
+    use super::super::testing::trial::{fixed, play};
     use super::*;
     use crate::world::Setting;
 

@@ -4,10 +4,10 @@
 //! M · q · p of them a day, under any such limit. What holds it is a limit by address, and then it takes many addresses.
 //! Passwords that leaked elsewhere make it worth while: what is sprayed at is the second factor.
 
-use tidegate_review::{DAY, Guess, spoken_count};
+use tidegate_review::{Guess, spoken_count, whole};
 
-use super::addresses::is_sign_in;
-use super::rotation::{Order, Rotation, Vary, copies, holds_account, holds_address, went_on};
+use super::exposed::{counted, each_hour};
+use super::schedule::rotation::{Order, Rotation, Vary, common_divisor};
 use super::{Adversary, Aim, Beside, Exposed, Guard, Means, Need, Play, VICTIM, at_victim};
 use crate::act::{Act, Actor, Answer, Chance, Seat};
 
@@ -32,7 +32,7 @@ impl Adversary for Spray {
     }
 
     fn with(&self, means: &Means) -> Option<String> {
-        Some(format!("{} accounts", spoken_count(means.subjects.into())))
+        Some(counted(means.subjects, "account"))
     }
 
     fn depends_on_phase(&self) -> bool {
@@ -40,7 +40,7 @@ impl Adversary for Spray {
     }
 
     fn fits(&self, aim: &Aim) -> bool {
-        is_sign_in(aim.class) && aim.guards.iter().any(is_on_account)
+        aim.is_sign_in() && aim.guards.iter().any(is_on_account)
     }
 
     fn seats(&self, aim: &Aim, play: &Play) -> Vec<Seat> {
@@ -57,46 +57,41 @@ impl Adversary for Spray {
 
     fn exposes(&self, aim: &Aim, beside: &Beside<'_>) -> Option<Exposed> {
         let (subjects, guesses) = (beside.attack.subjects, beside.attack.guesses);
-        if !is_free(aim) || subjects < EVERYBODY.saturating_mul(copies(aim).into()) {
+        if !is_free(aim) || subjects < EVERYBODY.saturating_mul(aim.setting.stores().into()) {
             return None;
         }
         let guess = aim.code.as_ref().and_then(|code| Guess::of(code).ok());
         let taken = guess.map_or_else(String::new, |guess| {
-            let a_day = beside.attack.guesses_per_day(beside.play.length).min(most_a_day(beside));
+            let a_day = beside
+                .attack
+                .guesses_per_day(beside.play.length)
+                .min(each_hour(guesses, beside.went_on()) * 24.0);
             let taken = spoken_figure(a_day * guess.chance_of_one());
             format!("; at that rate {taken} of them are taken over a day")
         });
         let says = format!(
-            "one address made {} guesses at {} accounts in {}: nothing counts by address{taken}",
-            spoken_count(guesses.into()),
-            spoken_count(subjects.into()),
-            went_on(beside),
+            "one address made {} at {} in {}: nothing counts by address{taken}",
+            counted(guesses, "guess"),
+            counted(subjects, "account"),
+            beside.went_on(),
         );
         Some(Exposed { finding: Some("one-address-tries-everybody"), says })
     }
 }
 
-/// Returns the most guesses a day by what was seen in all.
-fn most_a_day(beside: &Beside<'_>) -> f64 {
-    let seconds = |micros: u64| std::time::Duration::from_micros(micros).as_secs_f64();
-    let went_on = seconds(beside.attack.went_on(beside.play.length).as_micros()).max(1.0);
-    let guesses = u32::try_from(beside.attack.guesses).unwrap_or(u32::MAX);
-    f64::from(guesses) * seconds(DAY.as_micros()) / went_on
-}
-
 /// Returns a number in the digits that mean something.
 fn spoken_figure(number: f64) -> String {
-    if number < 10.0 { format!("{number:.2}") } else { format!("{number:.0}") }
+    if number < 10.0 { format!("{number:.2}") } else { spoken_count(whole(number)) }
 }
 
 /// Returns whether nothing holds one address that goes from account to account.
 fn is_free(aim: &Aim) -> bool {
-    !aim.guards.iter().any(holds_address)
+    !aim.guards.iter().any(|guard| guard.keyed.holds_address())
 }
 
 /// Returns whether a limit holds one account of many.
 fn is_on_account(guard: &Guard) -> bool {
-    guard.keyed.subject && (holds_account(guard) || guard.keyed.address.is_some())
+    guard.keyed.subject && (guard.keyed.holds_account() || guard.is_by_address())
 }
 
 /// Somebody who sprays, in an order that is drawn as he begins.
@@ -122,15 +117,10 @@ pub(super) fn shuffled(count: u32, chance: &mut Chance) -> Vary {
     let mut draw = || u32::try_from(rand::Rng::next_u64(chance) % u64::from(count.max(1))).unwrap_or(0);
     let first = VICTIM.saturating_add(draw());
     let mut step = draw().max(1);
-    while divisor(step, count) > 1 {
+    while common_divisor(step.into(), count.into()) > 1 {
         step = step.saturating_add(1);
     }
     Vary::Subject { count, first, step }
-}
-
-/// Returns the greatest common divisor.
-fn divisor(a: u32, b: u32) -> u32 {
-    if b == 0 { a } else { divisor(b, a.checked_rem(b).unwrap_or(0)) }
 }
 
 #[cfg(test)]
@@ -139,7 +129,7 @@ mod tests {
 
     use rand::SeedableRng;
 
-    use super::super::siege::{ACCOUNT, ADDRESS, HOUR, Siege, digits, log};
+    use super::super::testing::testbed::{ACCOUNT, ADDRESS, DAY, HOUR, Testbed, digits, log};
     use super::*;
     use crate::act::Who;
 
@@ -147,11 +137,11 @@ mod tests {
     /// five tries a day each at three right codes of 10^6 are 1.5 a day; here are a fiftieth of them.
     #[test]
     fn every_account_is_tried_as_often_as_its_limit_lets_it() {
-        let mut siege = Siege::of([(log(5, DAY), ACCOUNT)]).guessing(digits(3));
-        siege.play.means.subjects = 2_000;
-        let measured = siege.met(&Spray);
+        let mut testbed = Testbed::of([(log(5, DAY), ACCOUNT)]).guessing(digits(3));
+        testbed.play.means.subjects = 2_000;
+        let measured = testbed.met(&Spray);
         assert_eq!((measured.guesses, measured.subjects, measured.refused()), (10_000, 2_000, 0));
-        let exposed = siege.exposed(&Spray).unwrap();
+        let exposed = testbed.exposed(&Spray).unwrap();
         assert_eq!(exposed.finding, Some("one-address-tries-everybody"));
         assert_eq!(
             exposed.says,
@@ -165,10 +155,10 @@ mod tests {
     /// Guards against a limit by address that nothing meets, or that a hundred addresses do not go around.
     #[test]
     fn a_limit_by_address_holds_each_address_and_is_no_mistake() {
-        let mut siege = Siege::of([(log(5, DAY), ACCOUNT), (log(30, HOUR), ADDRESS)]).lasting(HOUR);
-        siege.play.means.subjects = 2_000;
-        assert_eq!(siege.met(&Spray).admitted, 100 * 30);
-        assert_eq!(siege.exposed(&Spray), None);
+        let mut testbed = Testbed::of([(log(5, DAY), ACCOUNT), (log(30, HOUR), ADDRESS)]).lasting(HOUR);
+        testbed.play.means.subjects = 2_000;
+        assert_eq!(testbed.met(&Spray).admitted, 100 * 30);
+        assert_eq!(testbed.exposed(&Spray), None);
     }
 
     /// Guards against an order that misses accounts, or that anybody could foretell.

@@ -6,8 +6,8 @@
 use tidegate::OnSuccess;
 use tidegate_review::spoken_count;
 
-use super::ipv6::{around_accounts, enough};
-use super::rotation::{Rotation, most_beside, went_on};
+use super::exposed::counted;
+use super::schedule::rotation::{Rotation, around_accounts, most_beside, until_accounts_run_out};
 use super::{Adversary, Aim, Beside, Exposed, Guard, Need, OWN, Play, at_victim};
 use crate::act::{Act, Actor, Answer, Chance, Outcome, Seat, Who};
 
@@ -32,7 +32,7 @@ impl Adversary for SuccessReset {
     }
 
     fn most_requests(&self, aim: &Aim, play: &Play) -> u64 {
-        enough(aim, play)
+        until_accounts_run_out(aim, play)
     }
 
     fn depends_on_phase(&self) -> bool {
@@ -45,8 +45,7 @@ impl Adversary for SuccessReset {
 
     fn seats(&self, aim: &Aim, play: &Play) -> Vec<Seat> {
         let shared = aim.guards.iter().filter(|guard| is_shared(guard));
-        let tries =
-            shared.map(|guard| guard.quota.nominal().checked_div(guard.cost.max(1)).unwrap_or(0)).min();
+        let tries = shared.map(Guard::burst).min();
         let rotation = Rotation::new(aim, play, at_victim());
         let resetter = Resetter {
             rotation: around_accounts(rotation, aim, play),
@@ -64,10 +63,10 @@ impl Adversary for SuccessReset {
         (u128::from(guesses) >= one.saturating_mul(2)).then(|| Exposed {
             finding: Some("success-resets-anothers-counter"),
             says: format!(
-                "one client with an account of his own there made {} guesses at others in {}, where {} pass without a login: each login \
+                "one client with an account of his own there made {} at others in {}, where {} pass without a login: each login \
                  forgets them",
-                spoken_count(guesses.into()),
-                went_on(beside),
+                counted(guesses, "guess"),
+                beside.went_on(),
                 spoken_count(one),
             ),
         })
@@ -143,23 +142,23 @@ impl Actor for Resetter {
 mod tests {
     use tidegate::Limit;
 
-    use super::super::siege::{ACCOUNT, ADDRESS, DAY, HOUR, Siege, failures, log};
+    use super::super::testing::testbed::{ACCOUNT, ADDRESS, DAY, HOUR, Testbed, failures, log};
     use super::*;
     use crate::target::KeyedLimits;
 
-    fn siege(on_success: OnSuccess, on_account: bool) -> Siege {
+    fn testbed(on_success: OnSuccess, on_account: bool) -> Testbed {
         let per_client = (failures(log(30, HOUR), on_success), ADDRESS);
         let per_day = (Limit::new("per-day", log(9, DAY)), ACCOUNT);
         let limits = std::iter::once(per_client).chain(on_account.then_some(per_day));
-        let mut siege = Siege::limits(KeyedLimits::new(limits)).lasting(HOUR);
-        (siege.play.means.rate, siege.play.means.subjects) = (100, 400);
-        siege
+        let mut testbed = Testbed::limits(KeyedLimits::new(limits)).lasting(HOUR);
+        (testbed.play.means.rate, testbed.play.means.subjects) = (100, 400);
+        testbed
     }
 
     /// Guards against logins that come too late, when he is held already: 29 guesses, one login, and again without end.
     #[test]
     fn a_login_after_each_twenty_nine_failures_keeps_him_going() {
-        let measured = siege(OnSuccess::Reset, false).met(&SuccessReset);
+        let measured = testbed(OnSuccess::Reset, false).met(&SuccessReset);
         assert_eq!((measured.requests, measured.refused()), (6_000, 0));
         assert_eq!(measured.guesses, 6_000 / 30 * 29);
     }
@@ -167,10 +166,10 @@ mod tests {
     /// Guards against limits on accounts that end it: he goes from account to account, with several of his own.
     #[test]
     fn limits_on_accounts_are_gone_around_with_many_of_them() {
-        let siege = siege(OnSuccess::Reset, true);
-        let measured = siege.met(&SuccessReset);
+        let testbed = testbed(OnSuccess::Reset, true);
+        let measured = testbed.met(&SuccessReset);
         assert_eq!((measured.guesses, measured.refused()), (400 * 9, 0));
-        let exposed = siege.exposed(&SuccessReset).unwrap();
+        let exposed = testbed.exposed(&SuccessReset).unwrap();
         assert_eq!(exposed.finding, Some("success-resets-anothers-counter"));
         assert!(
             exposed.says.contains("made 3,600 guesses at others in 1h, where 60 pass without"),
@@ -182,7 +181,7 @@ mod tests {
     /// Guards against a success that is taken to clear what it does not.
     #[test]
     fn where_a_success_gives_back_its_own_charge_only_it_is_not_played() {
-        assert!(!SuccessReset.fits(&siege(OnSuccess::Refund, true).aim));
-        assert!(SuccessReset.fits(&siege(OnSuccess::Reset, true).aim));
+        assert!(!SuccessReset.fits(&testbed(OnSuccess::Refund, true).aim));
+        assert!(SuccessReset.fits(&testbed(OnSuccess::Reset, true).aim));
     }
 }

@@ -7,8 +7,9 @@
 
 use tidegate_algorithms::Quota;
 
-use super::doubled::doubled;
-use super::mirror::{AsFree, opening};
+use super::exposed::doubled;
+use super::schedule::instants::opening;
+use super::schedule::mirror::AsFree;
 use super::{Adversary, Aim, Beside, Exposed, Need, Play};
 use crate::act::Seat;
 
@@ -54,7 +55,7 @@ mod tests {
     use tidegate_algorithms::Span;
 
     use super::super::greedy::Greedy;
-    use super::super::trial::{DAY, counter, play, trial};
+    use super::super::testing::trial::{MIDNIGHT, counter, play, trial};
     use super::*;
 
     /// The value known of it: 2L within (1 − 1/L)·W, the first microsecond after it included, where greedy retry that
@@ -68,7 +69,7 @@ mod tests {
         assert_eq!(weighted.peak(within), 10);
         assert_eq!(weighted.peak(Span::from_micros(within.as_micros() - 1)), 9);
         assert_eq!(weighted.refused, 0, "every instant is exact");
-        let b = DAY + 30_000_000;
+        let b = MIDNIGHT + 30_000_000;
         let after = [0, 6, 12, 18, 24].map(|secs| b + secs * 1_000_000 + 1);
         assert_eq!(weighted.admitted[..5], [b - 1; 5]);
         assert_eq!(weighted.admitted[5..10], after);

@@ -156,11 +156,11 @@ fn hold(pair: (&dyn Adversary, &Limits, usize), play: &Play, seed: u64) -> Held 
     for instants in passed.0.values() {
         for &micros in &spans {
             let span = Span::from_micros(micros);
-            let (seen, most) = (peak(instants, micros), limits.most(|quota| quota.most_in_half_open(span)));
-            assert!(seen <= most, "{seen} of {most} in {span}: {}", who());
-            is_at_the_bound |= seen == most;
-            let (seen, most) = (first(instants, micros), limits.most(|quota| quota.most_from_idle(span)));
-            assert!(seen <= most, "{seen} of {most} in the first {span}: {}", who());
+            let (found, most) = (peak(instants, micros), limits.most(|quota| quota.most_in_half_open(span)));
+            assert!(found <= most, "{found} of {most} in {span}: {}", who());
+            is_at_the_bound |= found == most;
+            let (found, most) = (first(instants, micros), limits.most(|quota| quota.most_from_idle(span)));
+            assert!(found <= most, "{found} of {most} in the first {span}: {}", who());
         }
     }
     Held { passed: passed.0.values().map(Vec::len).sum(), is_at_the_bound }

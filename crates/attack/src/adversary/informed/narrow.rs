@@ -2,7 +2,7 @@
 
 use tidegate_algorithms::{Span, Timestamp};
 
-use super::super::mirror::before;
+use super::super::schedule::instants::before;
 use super::asking::{Accounts, Between, Pace, Poller, Said, ask};
 use super::probe::Found;
 use crate::act::{Answer, Who};

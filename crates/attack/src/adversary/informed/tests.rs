@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use super::super::trial::{Trial, bucket, counter, fixed, log, play, trial};
+use super::super::testing::trial::{Trial, bucket, counter, fixed, log, play, trial};
 use super::super::{VICTIM, adversaries};
 use super::*;
 use crate::simulate::{Course, simulate};

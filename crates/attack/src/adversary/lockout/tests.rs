@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use rand_distr::{Distribution, Uniform};
-use tidegate_algorithms::{Anchor, Quota, Rate, Timestamp};
+use tidegate_algorithms::{Anchor, Quota, Rate};
 
-use super::super::Means;
-use super::super::trial::{DAY, bucket, counter, fixed, log};
+use super::super::testing::trial::{self, bucket, counter, fixed, log};
 use super::*;
 use crate::act::{Act, Actor, Answer, Chance, Role};
 use crate::simulate::{Course, simulate};
@@ -17,8 +16,7 @@ use crate::world::World;
 const SECOND: Span = Span::from_secs(1);
 
 fn play(seconds: u64, jitter: Span) -> Play {
-    let start = Timestamp::saturating_from_micros(DAY);
-    Play { start, length: Span::from_secs(seconds), jitter, means: Means::default() }
+    Play { jitter, ..trial::play(Span::ZERO, Span::from_secs(seconds)) }
 }
 
 /// What became of the victim, and what it took.
@@ -53,7 +51,7 @@ fn seen(seats: Vec<Seat>, quota: Quota, play: &Play) -> Seen {
 /// Somebody who asks every so often beside a victim who comes once in 120 s, as the published table has it.
 fn every(every: Option<Span>, quota: Quota, play: &Play) -> Seen {
     let aim = Aim::at(quota);
-    let attacker = |every| Seat::adversary(Evenly::new(at_victim(&aim, play), every, play));
+    let attacker = |every| Seat::adversary(Evenly::new(at_victim(&aim, play), play.start, every, play));
     let people = People { every: Span::from_secs(120), ..victim(&aim, play) };
     let mut seats: Vec<Seat> =
         every.map(attacker).into_iter().map(|seat| seat.with_jitter(play.jitter)).collect();
@@ -73,7 +71,7 @@ fn late(every: Span, play: &Play) -> Seen {
     }
     let aim = Aim::at(bucket());
     let people = People { every: Span::from_secs(120), ..victim(&aim, play) };
-    let mut seats = vec![Seat::adversary(Late(Evenly::new(at_victim(&aim, play), every, play)))];
+    let mut seats = vec![Seat::adversary(Late(Evenly::new(at_victim(&aim, play), play.start, every, play)))];
     seats.extend(people.seats());
     seen(seats, bucket(), play)
 }
@@ -206,10 +204,10 @@ fn a_cheap_lockout_is_shown_with_its_price() {
     let login = tidegate_policy::Class::Login;
     let exposed = shown(lock, login).unwrap();
     assert_eq!(exposed.finding, Some("lockout-weapon"));
-    let figures = "20 requests an hour, each when limit has forgotten the last, keep the victim out 100 % of the time: ";
+    let figures = "with 20 requests an hour limit is kept full and the victim out 100 % of the time: he was refused at ";
     assert!(exposed.says.starts_with(figures), "{}", exposed.says);
     let nine = shown(Quota::sliding_log(9, Span::from_secs(86_400)).unwrap(), login).unwrap();
-    assert!(nine.says.starts_with("9 requests a day, "), "{}", nine.says);
+    assert!(nine.says.starts_with("with 9 requests a day "), "{}", nine.says);
     assert_eq!(shown(bucket(), login), None);
     assert_eq!(shown(lock, tidegate_policy::Class::Api), None);
 }

@@ -3,20 +3,15 @@
 use std::sync::Arc;
 
 use tidegate::Limit;
-use tidegate_algorithms::{Quota, Rate};
+use tidegate_algorithms::{Quota, Rate, Span};
 use tidegate_policy::Price;
 
-use super::super::Means;
-use super::super::trial::DAY;
+use super::super::testing::testbed::{ACCOUNT, ADDRESS, EVERYONE, HOUR, RANGE, log};
+use super::super::testing::trial;
 use super::*;
 use crate::measure::Measured;
 use crate::stage::Stage;
 use crate::target::KeyedLimits;
-
-const EVERYONE: Keyed = Keyed { subject: false, address: None, session: false, range: false, country: false };
-const BY_CLIENT: Keyed = Keyed { address: Some((32, 64)), ..EVERYONE };
-const BY_NUMBER: Keyed = Keyed { subject: true, ..EVERYONE };
-const BY_RANGE: Keyed = Keyed { range: true, ..EVERYONE };
 
 /// Twenty addresses, five hundred numbers, ten requests a second.
 const MEANS: (u32, u32, u32) = (20, 500, 10);
@@ -25,13 +20,12 @@ const MEANS: (u32, u32, u32) = (20, 500, 10);
 type Case<'a> = (&'a dyn Adversary, &'a [(Quota, Keyed)], (u32, u32, u32), u64);
 
 fn play(hours: u64, (addresses, subjects, rate): (u32, u32, u32)) -> Play {
-    let start = Timestamp::saturating_from_micros(DAY);
     let means = Means { addresses, rate, subjects, ..Means::default() };
-    Play { start, length: Span::from_secs(3_600 * hours), jitter: Span::ZERO, means }
+    Play { means, ..trial::play(Span::ZERO, Span::from_secs(3_600 * hours)) }
 }
 
 fn an_hour(limit: u64) -> Quota {
-    Quota::sliding_log(limit, HOUR).unwrap()
+    log(limit, HOUR)
 }
 
 /// Plays an adversary at limits on what is sent, each message at 25 cents, and returns what it came to and shows.
@@ -52,20 +46,23 @@ fn sent_by(adversary: &dyn Adversary, limits: &[(Quota, Keyed)], play: &Play) ->
 /// what everyone may, each of them the least once; and nothing is refused, so that no count of refusals shows it.
 #[test]
 fn what_is_sent_in_an_hour_is_the_least_of_what_each_part_may() {
-    let by_client = (an_hour(30), BY_CLIENT);
-    let by_number = (an_hour(1), BY_NUMBER);
-    let by_range = (an_hour(20), BY_RANGE);
+    let by_client = (an_hour(30), ADDRESS);
+    let by_number = (an_hour(1), ACCOUNT);
+    let by_range = (an_hour(20), RANGE);
     let for_all = (an_hour(100), EVERYONE);
+    // His addresses are of different networks of this size.
+    let by_network = (an_hour(30), Keyed { address: Some((24, 64)), ..EVERYONE });
     let many = (20, 5_000, 10);
     let slow = (20, 500, 1);
-    let cases: [Case<'_>; 8] = [
+    let cases: [Case<'_>; 9] = [
         (&Block, &[by_client], MEANS, 20 * 30),
         (&Block, &[by_client, by_number], MEANS, 500),
         (&Block, &[by_client, by_number, by_range], MEANS, 20),
         (&Block, &[by_client, by_number, for_all], MEANS, 100),
+        (&Block, &[by_network], MEANS, 20 * 30),
         (&Block, &[], many, 2 * 5_000),
         (&Block, &[], (20, 5_000, 1), 3_600),
-        (&World, &[by_range, (an_hour(100_000), EVERYONE)], slow, 2 * 500),
+        (&Spread, &[by_range, (an_hour(100_000), EVERYONE)], slow, 2 * 500),
         (&Flood, &[by_client], MEANS, 20 * 30),
     ];
     for (adversary, limits, means, wanted) in cases {
@@ -80,7 +77,7 @@ fn what_is_sent_in_an_hour_is_the_least_of_what_each_part_may() {
 #[test]
 fn twelve_thousand_messages_in_an_hour_pass_limits_per_number_and_per_address() {
     let three_at_once = Quota::token_bucket(3, Rate::new(1, Span::from_secs(600)).unwrap()).unwrap();
-    let limits = [(three_at_once, BY_NUMBER), (an_hour(1_200), BY_CLIENT)];
+    let limits = [(three_at_once, ACCOUNT), (an_hour(1_200), ADDRESS)];
     let (attack, _) = sent_by(&Block, &limits, &play(1, (10, 6_000, 1_000)));
     assert_eq!((attack.admitted, attack.refused()), (12_000, 0));
     assert_eq!(attack.admitted * 30 / 100, 3_600);
@@ -90,15 +87,15 @@ fn twelve_thousand_messages_in_an_hour_pass_limits_per_number_and_per_address() 
 /// the day.
 #[test]
 fn each_missing_limit_is_shown_with_what_it_costs() {
-    let by_client = (an_hour(30), BY_CLIENT);
-    let by_number = (an_hour(2), BY_NUMBER);
-    let by_range = (an_hour(20), BY_RANGE);
+    let by_client = (an_hour(30), ADDRESS);
+    let by_number = (an_hour(2), ACCOUNT);
+    let by_range = (an_hour(20), RANGE);
     let for_all = (an_hour(100), EVERYONE);
     let shown = |adversary: &dyn Adversary, limits: &[(Quota, Keyed)]| {
         sent_by(adversary, limits, &play(2, (20, 5_000, 10))).1
     };
     let all = [by_client, by_number, by_range, for_all];
-    for adversary in [&Block as &dyn Adversary, &World, &Flood] {
+    for adversary in [&Block as &dyn Adversary, &Spread, &Flood] {
         assert_eq!(shown(adversary, &all), None, "{}", adversary.name());
     }
     let block = shown(&Block, &[by_client, by_number, for_all]).unwrap();
@@ -108,12 +105,12 @@ fn each_missing_limit_is_shown_with_what_it_costs() {
         "one block of numbers was sent 100 messages an hour for 2,500 cents, 60,000 a day: nothing limits what a block or a \
          country gets"
     );
-    let world = shown(&World, &[by_client, by_number, by_range]).unwrap();
+    let world = shown(&Spread, &[by_client, by_number, by_range]).unwrap();
     assert_eq!(world.finding, Some("send-without-global-cap"));
     assert_eq!(
         world.says,
-        "5,000 numbers from 20 addresses were sent 600 messages an hour for 15,000 cents, 360,000 a day: nothing limits what \
-         everyone together is sent, and more of them are sent more"
+        "1,200 numbers got 600 messages an hour for 15,000 cents, 360,000 a day from 20 addresses: nothing limits what \
+         everyone together is sent, and more numbers get more"
     );
     let flood = shown(&Flood, &[by_client, by_range]).unwrap();
     assert_eq!(flood.finding, Some("send-without-destination-cap"));

@@ -2,13 +2,13 @@
 
 use tidegate_review::spoken_count;
 
-use super::addresses::is_sign_in;
-use super::{Aim, Beside, Exposed};
+use super::super::Aim;
+use super::{Beside, Exposed};
 
 /// Returns that more passed in a window of the limit in focus than its number says, at a sign-in; elsewhere it is what
 /// such a limit does.
-pub(super) fn doubled(aim: &Aim, beside: &Beside<'_>, finding: &'static str, why: &str) -> Option<Exposed> {
-    let guard = aim.guard().filter(|_| is_sign_in(aim.class))?;
+pub(crate) fn doubled(aim: &Aim, beside: &Beside<'_>, finding: &'static str, why: &str) -> Option<Exposed> {
+    let guard = aim.guard().filter(|_| aim.is_sign_in())?;
     let window = guard.quota.window();
     let seen = beside.attack.peak(window)?.seen;
     let (passed, meant) = (spoken_count(seen.into()), spoken_count(aim.burst().into()));
@@ -23,10 +23,10 @@ mod tests {
     use tidegate_algorithms::{Anchor, Span};
     use tidegate_policy::Class;
 
-    use super::super::boundary::Boundary;
-    use super::super::trial::{fixed, play};
-    use super::super::weighted::Weighted;
-    use super::super::{Adversary, trial};
+    use super::super::super::Adversary;
+    use super::super::super::boundary::Boundary;
+    use super::super::super::testing::trial::{counter, fixed, play};
+    use super::super::super::weighted::Weighted;
     use super::*;
     use crate::stage::Stage;
     use crate::target::Bare;
@@ -50,7 +50,7 @@ mod tests {
             exposed.says
         );
         assert_eq!(shown(&Boundary, Class::Api, fixed(Anchor::Clock)), None);
-        let exposed = shown(&Weighted, Class::Login, trial::counter()).unwrap();
+        let exposed = shown(&Weighted, Class::Login, counter()).unwrap();
         assert_eq!(exposed.finding, Some("sliding-counter-doubles"));
         assert!(exposed.says.starts_with("10 passed"), "{}", exposed.says);
     }

@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use tidegate_algorithms::Span;
-use tidegate_policy::Code;
-
-use super::{Adversary, Aim, Beside, Exposed, Play};
+use super::super::{Adversary, Aim, Beside, Exposed, Guard, Play};
+use super::paged;
 use crate::measure::Measured;
 use crate::simulate::{Course, Event, simulate};
 use crate::stage::Stage;
@@ -13,7 +11,7 @@ use crate::target::{Bare, Target};
 use crate::world::World;
 
 /// Plays an adversary at one quota in the world that he aims at, and returns all that happened.
-pub(super) fn events(adversary: &dyn Adversary, aim: &Aim, play: &Play) -> Vec<Event> {
+pub(crate) fn events(adversary: &dyn Adversary, aim: &Aim, play: &Play) -> Vec<Event> {
     let mut world = World::new(bare(aim), aim.setting).unwrap();
     let course = Course { until: play.end(), most_requests: 2_000_000, seed: 1 };
     let (seats, incidents) = (adversary.seats(aim, play), adversary.incidents(aim, play));
@@ -23,39 +21,24 @@ pub(super) fn events(adversary: &dyn Adversary, aim: &Aim, play: &Play) -> Vec<E
 }
 
 /// Returns how many of the adversary's requests passed that carried a guess.
-pub(super) fn admitted(adversary: &dyn Adversary, aim: &Aim, play: &Play) -> usize {
+pub(crate) fn admitted(adversary: &dyn Adversary, aim: &Aim, play: &Play) -> usize {
     let events = events(adversary, aim, play);
     events.iter().filter(|event| event.admitted && event.guesses > 0).count()
 }
 
 /// Plays it and measures it, as the bench does.
-pub(super) fn measured(adversary: &dyn Adversary, aim: &Aim, play: &Play) -> Measured {
+pub(crate) fn measured(adversary: &dyn Adversary, aim: &Aim, play: &Play) -> Measured {
     Stage::new(bare(aim), 1, None).play(adversary, aim, play).unwrap()
 }
 
 /// Plays it and returns the mistake that it shows.
-pub(super) fn exposed(adversary: &dyn Adversary, aim: &Aim, play: &Play) -> Option<Exposed> {
+pub(crate) fn exposed(adversary: &dyn Adversary, aim: &Aim, play: &Play) -> Option<Exposed> {
     let attack = measured(adversary, aim, play);
-    adversary.exposes(aim, &Beside { alone: &Measured::default(), attack: &attack, play })
-}
-
-/// Returns a code of six digits of which three are right at once.
-pub(super) fn code() -> Code {
-    Code {
-        name: "otp".to_owned(),
-        digits: 6,
-        alphabet: 10,
-        step: Some(Span::from_secs(30)),
-        skew_steps: 1,
-        life: None,
-        valid: None,
-        attempts: None,
-        carry_over: false,
-    }
+    paged(adversary.exposes(aim, &Beside { alone: &Measured::default(), attack: &attack, play }))
 }
 
 fn bare(aim: &Aim) -> Arc<dyn Target> {
-    let limit = |guard: &super::Guard| {
+    let limit = |guard: &Guard| {
         tidegate::Limit::new(guard.name.clone(), guard.quota)
             .with_cost(guard.cost)
             .with_store_failure(guard.on_store_failure)

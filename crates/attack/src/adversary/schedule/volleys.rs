@@ -1,31 +1,35 @@
 //! Volleys: requests at the victim at instants that are known beforehand, and how many of them one count would let through.
+//!
+//! What adversaries have in common who meet the same key in several places, of processes and of regions.
 
 use std::collections::VecDeque;
 
-use tidegate_algorithms::{Ask, Quota, Span, State, Timestamp, decide};
+use tidegate_algorithms::{Quota, Span, Timestamp};
+use tidegate_review::spoken_count;
 
-use super::mirror::{at_once, boundary_after};
-use super::{Aim, Guard, Play, at_victim};
-use crate::act::{Act, Actor, Answer, Chance, Seat};
+use super::super::{Aim, Beside, Play, at_victim};
+use super::books::{Books, reading};
+use super::instants::{at_once, boundary_after};
+use crate::act::{Act, Actor, Answer, Chance, Outcome, Seat};
 
 /// The most requests of an attack by volleys: more would show nothing else.
 const MOST_REQUESTS: u64 = 100_000;
 
 /// Requests that arrive together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Volley {
-    pub(super) at: Timestamp,
-    pub(super) requests: u32,
+pub(crate) struct Volley {
+    pub(crate) at: Timestamp,
+    pub(crate) requests: u32,
 }
 
-/// Returns the seat of somebody who fires volleys, in the order of their instants.
-pub(super) fn seat(volleys: Vec<Volley>, play: &Play) -> Seat {
-    Seat::adversary(Gunner(volleys.into())).with_jitter(play.jitter)
+/// Returns the seat of somebody who sends volleys, in the order of their instants.
+pub(crate) fn seat(volleys: Vec<Volley>, play: &Play) -> Seat {
+    Seat::adversary(Sender(volleys.into())).with_jitter(play.jitter)
 }
 
-struct Gunner(VecDeque<Volley>);
+struct Sender(VecDeque<Volley>);
 
-impl Actor for Gunner {
+impl Actor for Sender {
     fn next(&mut self, _last: Option<&Answer>, _chance: &mut Chance) -> Option<Act> {
         let Volley { at, requests } = self.0.pop_front()?;
         Some(Act::one(at, at_victim()).times(requests))
@@ -33,7 +37,7 @@ impl Actor for Gunner {
 }
 
 /// Returns volleys of so many times what the limit in focus admits at once, each as soon as it admits as much again.
-pub(super) fn as_often_as_it_fills(aim: &Aim, play: &Play, copies: u32) -> Vec<Volley> {
+pub(crate) fn as_often_as_it_fills(aim: &Aim, play: &Play, copies: u32) -> Vec<Volley> {
     let (Some(guard), mut volleys, mut at) = (aim.guard(), Vec::new(), play.start) else { return Vec::new() };
     let requests = at_once(aim.burst().saturating_mul(copies));
     let (mut left, again) = (MOST_REQUESTS.max(requests.into()), refill(&guard.quota));
@@ -63,42 +67,43 @@ fn refill(quota: &Quota) -> Span {
 }
 
 /// Returns how many of the first so many requests would pass if each limit counted them in one place.
-pub(super) fn counted_once(aim: &Aim, volleys: &[Volley], most: u64) -> u64 {
-    let mut states: Vec<(&Guard, Option<State>)> = aim.guards.iter().map(|guard| (guard, None)).collect();
+pub(crate) fn counted_once(aim: &Aim, volleys: &[Volley], most: u64) -> u64 {
+    let (mut books, who) = (Books::of(&aim.guards, reading(aim)), at_victim());
     let (mut left, mut admitted) = (most, 0_u64);
     for volley in volleys {
         let requests = u64::from(volley.requests).min(left);
         left = left.saturating_sub(requests);
         for _ in 0..requests {
-            if !passes(&mut states, volley.at) {
+            if books.ready(&who, volley.at) != Some(volley.at) {
                 break;
             }
+            books.charge(&who, volley.at, Outcome::Failure);
             admitted = admitted.saturating_add(1);
         }
     }
     admitted
 }
 
-/// Asks all limits, and charges them if all of them admit.
-fn passes(states: &mut [(&Guard, Option<State>)], at: Timestamp) -> bool {
-    let answers = states
-        .iter()
-        .map(|(guard, state)| decide(&guard.quota, state.as_ref(), Ask::units(guard.cost), at))
-        .collect::<Vec<_>>();
-    let admitted = answers.iter().all(|answer| answer.decision.is_admitted());
-    if admitted {
-        for ((_, state), answer) in states.iter_mut().zip(answers) {
-            answer.change.apply(state);
-        }
-    }
-    admitted
+/// Returns, in words, how many requests passed where counts are kept apart and how many one count lets through, when the
+/// former are a whole burst more.
+pub(crate) fn counted_apart(aim: &Aim, beside: &Beside<'_>) -> Option<String> {
+    let volleys = as_often_as_it_fills(aim, beside.play, aim.setting.stores());
+    let once = counted_once(aim, &volleys, beside.attack.requests);
+    let passed = beside.attack.admitted_with_store();
+    (passed >= once.saturating_add(u64::from(aim.burst().max(1)))).then(|| {
+        format!(
+            "of the same requests at one account {} passed where one count lets {} through",
+            spoken_count(passed.into()),
+            spoken_count(once.into())
+        )
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use tidegate_algorithms::Anchor;
 
-    use super::super::trial::{bucket, fixed, log, play};
+    use super::super::super::testing::trial::{bucket, fixed, log, play};
     use super::*;
 
     /// Guards against a comparison with something that one count does not do.

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use tidegate::Limit;
-use tidegate_algorithms::{Anchor, Quota, Timestamp};
+use tidegate_algorithms::{Anchor, Quota};
+use tidegate_policy::Class;
 
-use super::super::trial::DAY;
-use super::super::{Means, Need, OneAddress};
+use super::super::testing::testbed::{ACCOUNT, ADDRESS, EVERYONE, HOUR, log};
+use super::super::testing::trial;
+use super::super::{Need, OneAddress};
 use super::*;
 use crate::measure::Measured;
 use crate::simulate::{Course, simulate};
@@ -14,17 +16,8 @@ use crate::stage::Stage;
 use crate::target::KeyedLimits;
 use crate::world::World;
 
-const BY_CLIENT: Keyed = Keyed { subject: false, address: Some((32, 64)), ..EVERYONE };
-const BY_ACCOUNT: Keyed = Keyed { subject: true, ..EVERYONE };
-const EVERYONE: Keyed = Keyed { subject: false, address: None, session: false, range: false, country: false };
-
 fn play(seconds: u64) -> Play {
-    let start = Timestamp::saturating_from_micros(DAY);
-    Play { start, length: Span::from_secs(seconds), jitter: Span::ZERO, means: Means::default() }
-}
-
-fn log(limit: u64, seconds: u64) -> Quota {
-    Quota::sliding_log(limit, Span::from_secs(seconds)).unwrap()
+    trial::play(Span::ZERO, Span::from_secs(seconds))
 }
 
 /// Plays the poisoning of the first of some limits, and returns what it came to and what it shows.
@@ -53,7 +46,7 @@ fn as_many_requests_as_one_client_may_make_shut_out_all_that_are_one_client() {
     let quota = Quota::fixed_window(5, Span::from_secs(600), Anchor::Clock).unwrap();
     let play = play(60_000);
     let one = |aim: &mut Aim| aim.one_address = Some(OneAddress::Loopback);
-    let (attack, exposed) = poisoned(&[(quota, BY_CLIENT)], &play, one);
+    let (attack, exposed) = poisoned(&[(quota, ADDRESS)], &play, one);
     assert_eq!(attack.requests, 5 * 100);
     let people = attack.people;
     assert!(people.people > 20 && people.denied == people.tries, "{people:?}");
@@ -68,7 +61,7 @@ fn as_many_requests_as_one_client_may_make_shut_out_all_that_are_one_client() {
 /// by account and by address stand beside it, and the bench says so with the figure.
 #[test]
 fn a_limit_for_everyone_where_people_sign_in_is_a_switch() {
-    let limits = [(log(100, 60), EVERYONE), (log(5, 3_600), BY_ACCOUNT)];
+    let limits = [(log(100, Span::from_secs(60)), EVERYONE), (log(5, HOUR), ACCOUNT)];
     let (attack, exposed) = poisoned(&limits, &play(3_600), |_| ());
     let share = attack.people.share_denied().unwrap();
     assert!(share > 0.99, "{share} {:?}", attack.people);
@@ -92,7 +85,7 @@ fn a_limit_for_everyone_where_people_sign_in_is_a_switch() {
 /// out those behind his own address, and nobody else. Whose people are few is no mistake of the policy.
 #[test]
 fn who_shares_an_address_is_shut_out_and_nobody_else() {
-    let target = KeyedLimits::new([(Limit::new("shared", log(30, 3_600)), BY_CLIENT)]);
+    let target = KeyedLimits::new([(Limit::new("shared", log(30, HOUR)), ADDRESS)]);
     let aim = target.aim(Class::Login);
     let play = play(40_000);
     let mut seats = SharedKey.seats(&aim, &play);
@@ -111,16 +104,18 @@ fn who_shares_an_address_is_shut_out_and_nobody_else() {
     let [behind_it, elsewhere] = denied;
     assert!(behind_it.0 > 30 && behind_it.1 == behind_it.0, "{denied:?}");
     assert!(elsewhere.0 > 20 && elsewhere.1 == 0, "{denied:?}");
-    let (_, exposed) = poisoned(&[(log(30, 3_600), BY_CLIENT)], &play, |_| ());
+    let (_, exposed) = poisoned(&[(log(30, HOUR), ADDRESS)], &play, |_| ());
     assert_eq!(exposed, None);
 }
 
 /// Guards against an attack on keys that only one person has.
 #[test]
 fn a_key_of_one_person_is_not_shared() {
-    let fits =
-        |keyed| SharedKey.fits(&KeyedLimits::new([(Limit::new("l", log(5, 60)), keyed)]).aim(Class::Api));
-    assert!(!fits(BY_ACCOUNT) && !fits(Keyed { session: true, ..EVERYONE }));
-    assert!(fits(EVERYONE) && fits(BY_CLIENT) && fits(Keyed { country: true, ..EVERYONE }));
+    let fits = |keyed| {
+        SharedKey
+            .fits(&KeyedLimits::new([(Limit::new("l", log(5, Span::from_secs(60))), keyed)]).aim(Class::Api))
+    };
+    assert!(!fits(ACCOUNT) && !fits(Keyed { session: true, ..EVERYONE }));
+    assert!(fits(EVERYONE) && fits(ADDRESS) && fits(Keyed { country: true, ..EVERYONE }));
     assert!(SharedKey.needs().contains(&Need::RetryAfter));
 }

@@ -8,11 +8,11 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use tidegate_algorithms::Span;
-use tidegate_policy::Class;
 use tidegate_review::spoken_count;
 
-use super::figures::{often, share};
-use super::holding::{Callers, ENOUGH, InStep, lasts, tells_sessions, unit};
+use super::exposed::{often, share};
+use super::schedule::evenly::Callers;
+use super::schedule::holding::{ENOUGH, InStep, lasts};
 use super::{Adversary, Aim, Beside, Exposed, Guard, Keyed, Need, Play, home};
 use crate::act::Seat;
 use crate::people::People;
@@ -55,7 +55,7 @@ impl Adversary for SharedKey {
 
     fn seats(&self, aim: &Aim, play: &Play) -> Vec<Seat> {
         let callers = Callers::about((SUBJECTS.0, subjects(aim, play)), aim, play);
-        let (people, renews) = (people(aim, play), tells_sessions(aim));
+        let (people, renews) = (people(aim, play), aim.tells_sessions_apart());
         let (callers, seats) = match place(aim) {
             Some(address) => (callers.from(address), people.seats_at(|_| address, renews)),
             None => (callers, people.seats_at(home, renews)),
@@ -70,10 +70,15 @@ impl Adversary for SharedKey {
         people.share_denied().filter(|share| *share >= MOST_ARE_REFUSED)?;
         let went_on = attack.went_on(beside.play.length);
         let figures = format!(
-            "{} of {} tries of {} people were refused while one client made {}",
+            "{} of what {} tried was refused while one {} made {}",
             share(people.denied, people.tries),
-            spoken_count(people.tries.into()),
-            spoken_count(people.people.into()),
+            if people.people == 1 {
+                "1 person".to_owned()
+            } else {
+                format!("{} people", spoken_count(people.people.into()))
+            },
+            // Where the key holds for all addresses he asks from many.
+            if place(aim).is_some() { "client" } else { "attacker" },
             often(attack.requests, went_on, "request"),
         );
         let shut_out = match people.shut_out {
@@ -86,7 +91,7 @@ impl Adversary for SharedKey {
                 says: format!("all clients are one to {}: {figures}{shut_out}", guard.name),
             }),
             // A limit on what is sent is there for its price, and stops everybody on purpose.
-            (_, None) if is_sign_in(aim.class) && guard.keyed == Keyed::default() => Some(Exposed {
+            (_, None) if aim.is_sign_in() && guard.keyed == Keyed::EVERYONE => Some(Exposed {
                 finding: None,
                 says: format!("{} is a switch that shuts everybody out: {figures}{shut_out}", guard.name),
             }),
@@ -98,13 +103,9 @@ impl Adversary for SharedKey {
 /// So large a share of people's tries is to be refused before a key counts as filled.
 const MOST_ARE_REFUSED: f64 = 0.5;
 
-fn is_sign_in(class: Class) -> bool {
-    matches!(class, Class::Verify | Class::Recovery | Class::Login)
-}
-
 /// Returns whether more than one person is counted on a key.
 fn is_shared(guard: &Guard) -> bool {
-    !guard.keyed.subject && !guard.keyed.session
+    guard.keyed.holds_address()
 }
 
 /// Returns where adversary and people come from, if from one place: one address is what they share, or all there is.
@@ -118,7 +119,7 @@ fn place(aim: &Aim) -> Option<IpAddr> {
 fn subjects(aim: &Aim, play: &Play) -> u32 {
     let allowed = |guard: &Guard| {
         let units = guard.quota.most_from_idle(play.length).saturating_sub(guard.quota.nominal().into());
-        units.checked_div(guard.cost.max(1).into()).unwrap_or(0)
+        guard.requests(units).unwrap_or(u128::MAX)
     };
     let wanted = aim
         .guard()
@@ -131,7 +132,7 @@ fn subjects(aim: &Aim, play: &Play) -> u32 {
 
 /// Returns people who alone take about a tenth of what the limit lets pass, as far as that is a visit each.
 fn people(aim: &Aim, play: &Play) -> People {
-    let tenth = unit(aim.guard()).as_micros().saturating_mul(10);
+    let tenth = Guard::slowest(aim.guard()).as_micros().saturating_mul(10);
     let length = lasts(aim.guard(), 1, play).as_micros();
     let visits = length.checked_div(tenth).unwrap_or(u64::MAX).clamp(1, PEOPLE.saturating_mul(20));
     let count = visits.min(PEOPLE);

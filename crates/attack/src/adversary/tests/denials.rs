@@ -1,14 +1,13 @@
 //! Adversaries that deny or cost against the review's pages: each page's bad example is exposed by the adversary whose mistake
 //! it is, under the page's id, and its good example by none of them.
 
-use std::fs;
-use std::path::Path;
 use std::sync::Arc;
 
 use tidegate_algorithms::Span;
 
-use super::trial::play;
-use super::{Adversary, Aim, Beside, Exposed, Play, named};
+use super::super::testing::trial::play;
+use super::super::{Aim, Exposed, named};
+use super::{example, exposed};
 use crate::measure::Measured;
 use crate::stage::Stage;
 use crate::target::Requests;
@@ -19,11 +18,8 @@ const NAMES: [&str; 5] =
 
 /// Plays adversaries at a page's example for some hours, and returns what they expose; the first example is bad, the second
 /// good.
-fn exposed(page: &str, example: usize, names: &[&str], hours: u64) -> Vec<Exposed> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/review/{page}.md"));
-    let text = fs::read_to_string(path).unwrap();
-    let yaml = text.split("```yaml\n").nth(example + 1).unwrap().split("```").next().unwrap();
-    let policy = Arc::new(tidegate_policy::parse("page.yaml", yaml).unwrap());
+fn shown(page: &str, index: usize, names: &[&str], hours: u64) -> Vec<Exposed> {
+    let policy = example(page, index);
     let requests = Requests::new(Arc::clone(&policy), 0).unwrap();
     let aim = requests.aim();
     let stage = Stage::new(Arc::new(requests), 3, None);
@@ -33,19 +29,11 @@ fn exposed(page: &str, example: usize, names: &[&str], hours: u64) -> Vec<Expose
     for adversary in names.iter().filter_map(|name| named(name)) {
         let focuses = if adversary.is_for_one_limit() { aim.guards.len() } else { 1 };
         for focus in 0..focuses {
-            all.extend(shown(adversary, &Aim { focus, ..aim.clone() }, &stage, &play));
+            let aim = Aim { focus, ..aim.clone() };
+            all.extend(exposed(adversary, &aim, &stage, (&play, &Measured::default())));
         }
     }
     all
-}
-
-fn shown(adversary: &dyn Adversary, aim: &Aim, stage: &Stage, play: &Play) -> Option<Exposed> {
-    if !adversary.fits(aim) {
-        return None;
-    }
-    let attack = stage.play(adversary, aim, play).unwrap();
-    assert!(!attack.is_exceeded(), "{}: {:?}", adversary.name(), attack.peaks);
-    adversary.exposes(aim, &Beside { alone: &Measured::default(), attack: &attack, play })
 }
 
 macro_rules! pages {
@@ -55,9 +43,9 @@ macro_rules! pages {
             /// one that is shown of the page's remedy.
             #[test]
             fn $test() {
-                let bad = exposed($id, 0, &[$name], $hours);
+                let bad = shown($id, 0, &[$name], $hours);
                 assert!(bad.iter().any(|one| one.finding == Some($id) && one.says.contains($says)), "{bad:?}");
-                let good = exposed($id, 1, &NAMES, $hours);
+                let good = shown($id, 1, &NAMES, $hours);
                 assert!(good.iter().all(|one| one.finding != Some($id)), "{good:?}");
             }
         )*
@@ -66,13 +54,13 @@ macro_rules! pages {
 
 pages! {
     a_lock_is_a_weapon: "lockout-weapon" by "lockout" in 24 h,
-        "20 requests an hour, each when login/lock has forgotten the last, keep the victim out 100 % of the time";
+        "with 20 requests an hour login/lock is kept full and the victim out 100 % of the time";
     all_on_loopback_are_one: "loopback-is-one-client" by "shared-key-poisoning" in 6 h,
         "one client made 30 requests an hour";
     pumping_a_block: "send-without-country-cap" by "sms-pumping" in 1 h,
         "one block of numbers was sent 600 messages an hour for 15,000 cents, 360,000 a day";
     pumping_the_world: "send-without-global-cap" by "sms-pumping-spread" in 1 h,
-        "300 numbers from 20 addresses were sent 600 messages an hour for 3,000 cents, 72,000 a day";
+        "300 numbers got 600 messages an hour for 3,000 cents, 72,000 a day from 20 addresses";
     flooding_one_number: "send-without-destination-cap" by "sms-flood" in 1 h,
         "one person was sent 600 messages an hour from 20 addresses";
 }

@@ -9,41 +9,41 @@ use std::collections::HashMap;
 use tidegate::OnSuccess;
 use tidegate_algorithms::{Ask, Retry, State, Timestamp, decide, peek};
 
-use super::{Aim, Guard, OneAddress};
+use super::super::{Aim, Guard, OneAddress};
 use crate::act::{Outcome, Who};
 use crate::target::{CountedOn, Reading};
 
 /// What was used of limits, by key.
-pub(super) struct Books {
+pub(crate) struct Books {
     limits: Vec<(Guard, HashMap<CountedOn, State>)>,
     reading: Reading,
 }
 
 impl Books {
     /// Opens the books on limits of which nothing has been used.
-    pub(super) fn of<'g>(guards: impl IntoIterator<Item = &'g Guard>, reading: Reading) -> Self {
+    pub(crate) fn of<'g>(guards: impl IntoIterator<Item = &'g Guard>, reading: Reading) -> Self {
         let limits = guards.into_iter().map(|guard| (guard.clone(), HashMap::new()));
         Self { limits: limits.collect(), reading }
     }
 
     /// Returns how many limits there are.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.limits.len()
     }
 
     /// Returns the key that a limit counts a request on.
-    pub(super) fn key(&self, limit: usize, who: &Who) -> Option<CountedOn> {
+    pub(crate) fn key(&self, limit: usize, who: &Who) -> Option<CountedOn> {
         let (guard, _) = self.limits.get(limit)?;
         Some(CountedOn::of(guard.keyed, self.reading, who))
     }
 
     /// Returns the first instant from `now` on at which all limits admit a request; `None` for never.
-    pub(super) fn ready(&self, who: &Who, now: Timestamp) -> Option<Timestamp> {
+    pub(crate) fn ready(&self, who: &Who, now: Timestamp) -> Option<Timestamp> {
         (0..self.len()).try_fold(now, |at, limit| self.ready_at(limit, who, now).map(|ready| ready.max(at)))
     }
 
     /// Returns the first instant from `now` on at which one limit admits a request; `None` for never.
-    pub(super) fn ready_at(&self, limit: usize, who: &Who, now: Timestamp) -> Option<Timestamp> {
+    pub(crate) fn ready_at(&self, limit: usize, who: &Who, now: Timestamp) -> Option<Timestamp> {
         let Some((guard, states)) = self.limits.get(limit) else { return Some(now) };
         let state = states.get(&CountedOn::of(guard.keyed, self.reading, who));
         match peek(&guard.quota, state, Ask::units(guard.cost), now).retry() {
@@ -54,7 +54,7 @@ impl Books {
     }
 
     /// Books a request that passed.
-    pub(super) fn charge(&mut self, who: &Who, at: Timestamp, outcome: Outcome) {
+    pub(crate) fn charge(&mut self, who: &Who, at: Timestamp, outcome: Outcome) {
         for (guard, states) in &mut self.limits {
             let key = CountedOn::of(guard.keyed, self.reading, who);
             match (outcome, guard.failures) {
@@ -76,7 +76,7 @@ impl Books {
 }
 
 /// Returns how an aim's limits read what a request says of itself.
-pub(super) fn reading(aim: &Aim) -> Reading {
+pub(crate) fn reading(aim: &Aim) -> Reading {
     Reading {
         believes_anybody: aim.believes_anybody,
         one_spelling: aim.one_spelling,

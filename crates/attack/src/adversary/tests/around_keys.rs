@@ -2,16 +2,15 @@
 //! mistake it is, under the page's id, and its good example by nobody whom the review does not bear out.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::Path;
 use std::sync::Arc;
 
 use tidegate_policy::Policy;
 use tidegate_review::review;
 
-use super::siege::DAY;
-use super::trial::play;
-use super::{Adversary, Aim, Beside, Exposed, Play, adversaries, named};
+use super::super::testing::testbed::DAY;
+use super::super::testing::trial::play;
+use super::super::{Adversary, Aim, Exposed, Play, adversaries, named};
+use super::{example, exposed};
 use crate::measure::Measured;
 use crate::stage::Stage;
 use crate::target::Requests;
@@ -41,11 +40,8 @@ struct Attacked {
 
 impl Attacked {
     /// Prepares an attack on a page's example: the first is bad, the second good.
-    fn example(page: &str, index: usize) -> Self {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/review/{page}.md"));
-        let text = fs::read_to_string(path).unwrap();
-        let yaml = text.split("```yaml\n").nth(index + 1).unwrap().split("```").next().unwrap();
-        let policy = Arc::new(tidegate_policy::parse("page.yaml", yaml).unwrap());
+    fn at(page: &str, index: usize) -> Self {
+        let policy = example(page, index);
         let verify = policy.rules.iter().position(|rule| rule.name == "verify").unwrap();
         let requests = Requests::new(Arc::clone(&policy), verify).unwrap();
         let aim = requests.aim();
@@ -57,12 +53,7 @@ impl Attacked {
     }
 
     fn exposed(&self, adversary: &dyn Adversary) -> Option<Exposed> {
-        if !adversary.fits(&self.aim) {
-            return None;
-        }
-        let attack = self.stage.play(adversary, &self.aim, &self.play).unwrap();
-        assert!(!attack.is_exceeded(), "{}: {:?}", adversary.name(), attack.peaks);
-        adversary.exposes(&self.aim, &Beside { alone: &self.alone, attack: &attack, play: &self.play })
+        exposed(adversary, &self.aim, &self.stage, (&self.play, &self.alone))
     }
 
     /// Returns the ids of what the review finds.
@@ -73,7 +64,7 @@ impl Attacked {
 
 /// Plays the page's adversaries at its bad example and at its good one.
 fn page(id: &str, names: &[&str]) {
-    let (bad, good) = (Attacked::example(id, 0), Attacked::example(id, 1));
+    let (bad, good) = (Attacked::at(id, 0), Attacked::at(id, 1));
     assert!(bad.found().contains(id) && !good.found().contains(id));
     for name in names {
         let adversary = named(name).unwrap();
@@ -86,7 +77,7 @@ fn page(id: &str, names: &[&str]) {
 /// Guards against an adversary who accuses limits that the review finds sound.
 #[test]
 fn a_policy_that_the_review_finds_sound_is_exposed_by_nobody() {
-    let good = Attacked::example("verify-by-address-only", 1);
+    let good = Attacked::at("verify-by-address-only", 1);
     let found = good.found();
     let all = adversaries().iter().filter(|adversary| NAMES.contains(&adversary.name()));
     assert_eq!(all.clone().count(), NAMES.len());

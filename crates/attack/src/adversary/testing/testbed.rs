@@ -6,32 +6,32 @@ use tidegate::{Counts, Limit, OnSuccess};
 use tidegate_algorithms::{Quota, Rate, Span};
 use tidegate_policy::{Class, Code};
 
+use super::super::{Adversary, Aim, Beside, Exposed, Keyed, Play, named};
+use super::paged;
 use super::trial::play;
-use super::{Adversary, Aim, Beside, Exposed, Keyed, Play, named};
 use crate::measure::Measured;
 use crate::stage::Stage;
 use crate::target::KeyedLimits;
 
-pub(super) const HOUR: Span = Span::from_secs(3_600);
-pub(super) const DAY: Span = Span::from_secs(86_400);
+pub(crate) const HOUR: Span = Span::from_secs(3_600);
+pub(crate) const DAY: Span = Span::from_secs(86_400);
 
-/// One key for everyone together.
-pub(super) const EVERYONE: Keyed =
-    Keyed { subject: false, address: None, session: false, range: false, country: false };
-pub(super) const ACCOUNT: Keyed = Keyed { subject: true, ..EVERYONE };
-pub(super) const ADDRESS: Keyed = Keyed { address: Some((32, 64)), ..EVERYONE };
-pub(super) const SESSION: Keyed = Keyed { session: true, ..EVERYONE };
+pub(crate) const EVERYONE: Keyed = Keyed::EVERYONE;
+pub(crate) const ACCOUNT: Keyed = Keyed { subject: true, ..EVERYONE };
+pub(crate) const ADDRESS: Keyed = Keyed { address: Some((32, 64)), ..EVERYONE };
+pub(crate) const SESSION: Keyed = Keyed { session: true, ..EVERYONE };
+pub(crate) const RANGE: Keyed = Keyed { range: true, ..EVERYONE };
 
 /// An attack on limits of an endpoint that verifies codes.
-pub(super) struct Siege {
+pub(crate) struct Testbed {
     target: KeyedLimits,
-    pub(super) aim: Aim,
-    pub(super) play: Play,
+    pub(crate) aim: Aim,
+    pub(crate) play: Play,
 }
 
-impl Siege {
+impl Testbed {
     /// Besieges quotas, each on keys of a kind, for a day from midnight.
-    pub(super) fn of(quotas: impl IntoIterator<Item = (Quota, Keyed)>) -> Self {
+    pub(crate) fn of(quotas: impl IntoIterator<Item = (Quota, Keyed)>) -> Self {
         let limit = |(index, (quota, keyed)): (usize, (Quota, Keyed))| {
             (Limit::new(format!("limit-{index}"), quota), keyed)
         };
@@ -39,24 +39,24 @@ impl Siege {
     }
 
     /// Besieges limits.
-    pub(super) fn limits(target: KeyedLimits) -> Self {
+    pub(crate) fn limits(target: KeyedLimits) -> Self {
         Self { aim: target.aim(Class::Verify), target, play: play(Span::ZERO, DAY) }
     }
 
     /// Goes on for so long.
-    pub(super) fn lasting(mut self, length: Span) -> Self {
+    pub(crate) fn lasting(mut self, length: Span) -> Self {
         self.play.length = length;
         self
     }
 
     /// Guesses at a code.
-    pub(super) fn guessing(mut self, code: Code) -> Self {
+    pub(crate) fn guessing(mut self, code: Code) -> Self {
         self.aim.code = Some(code);
         self
     }
 
     /// Plays an adversary, and sees to it that nothing exceeds its bound.
-    pub(super) fn met(&self, adversary: &dyn Adversary) -> Measured {
+    pub(crate) fn met(&self, adversary: &dyn Adversary) -> Measured {
         self.played(adversary, u64::MAX)
     }
 
@@ -68,15 +68,15 @@ impl Siege {
     }
 
     /// Plays an adversary and a single client, who need not go on to the end, and returns what the former exposes.
-    pub(super) fn exposed(&self, adversary: &dyn Adversary) -> Option<Exposed> {
+    pub(crate) fn exposed(&self, adversary: &dyn Adversary) -> Option<Exposed> {
         let alone = self.played(named("greedy").unwrap(), 20_000);
         let attack = self.met(adversary);
-        adversary.exposes(&self.aim, &Beside { alone: &alone, attack: &attack, play: &self.play })
+        paged(adversary.exposes(&self.aim, &Beside { alone: &alone, attack: &attack, play: &self.play }))
     }
 }
 
 /// Six digits, of which so many are right at once, that live ten minutes.
-pub(super) fn digits(valid: u32) -> Code {
+pub(crate) fn digits(valid: u32) -> Code {
     Code {
         name: "otp".to_owned(),
         digits: 6,
@@ -91,16 +91,16 @@ pub(super) fn digits(valid: u32) -> Code {
 }
 
 /// At most so many in any window.
-pub(super) fn log(limit: u64, window: Span) -> Quota {
+pub(crate) fn log(limit: u64, window: Span) -> Quota {
     Quota::sliding_log(limit, window).unwrap()
 }
 
 /// So many at once, then so many a time.
-pub(super) fn bucket(capacity: u64, units: u64, period: Span) -> Quota {
+pub(crate) fn bucket(capacity: u64, units: u64, period: Span) -> Quota {
     Quota::token_bucket(capacity, Rate::new(units, period).unwrap()).unwrap()
 }
 
 /// The same limit, of failures only.
-pub(super) fn failures(quota: Quota, on_success: OnSuccess) -> Limit {
+pub(crate) fn failures(quota: Quota, on_success: OnSuccess) -> Limit {
     Limit::new("failures", quota).with_counts(Counts::failures(on_success))
 }

@@ -8,15 +8,15 @@ mod axis;
 
 use tidegate_algorithms::{Span, Timestamp};
 
+use super::super::{Aim, Beside, Guard, Play, VICTIM};
 use super::books::{Books, reading};
-use super::{Aim, Beside, Guard, Play};
 use crate::act::{Act, Actor, Answer, Chance, Outcome, Who};
 
 use axis::Axis;
-pub(super) use axis::{Order, Vary};
+pub(crate) use axis::{Order, Vary};
 
 /// The most requests of one play: a day of one hundred clients at a limit of five in 30 seconds each.
-pub(super) const MOST_REQUESTS: u64 = 1_500_000;
+pub(crate) const MOST_REQUESTS: u64 = 1_500_000;
 /// So long he goes on at his full rate where nothing holds him; what comes after would be the same.
 const AT_FULL_RATE: u64 = 60;
 /// Refused for no reason that stands in his books, he waits so long.
@@ -25,20 +25,20 @@ const PAUSE: Span = Span::from_secs(1);
 const MOST_LOOKS: u32 = 64;
 
 /// Somebody who rotates.
-pub(super) struct Rotation {
-    pub(super) books: Books,
+pub(crate) struct Rotation {
+    pub(crate) books: Books,
     /// What does not change.
-    pub(super) base: Who,
+    pub(crate) base: Who,
     axes: Vec<Axis>,
     /// The limits that no change of a coordinate leads around, and those that each pair of values has by itself.
     fixed: Vec<usize>,
     crossed: Vec<usize>,
     /// The next instant at which his means let him send.
-    pub(super) free: Timestamp,
-    pub(super) end: Timestamp,
-    pub(super) gap: Span,
+    pub(crate) free: Timestamp,
+    pub(crate) end: Timestamp,
+    pub(crate) gap: Span,
     /// How many equal requests he makes at once, one for each store that counts by itself.
-    pub(super) copies: u32,
+    pub(crate) copies: u32,
     guesses: u32,
     sent: Option<Sent>,
 }
@@ -51,17 +51,14 @@ struct Sent {
 
 impl Rotation {
     /// Prepares somebody who knows the limits and changes nothing yet.
-    pub(super) fn new(aim: &Aim, play: &Play, base: Who) -> Self {
+    pub(crate) fn new(aim: &Aim, play: &Play, base: Who) -> Self {
         Self::knowing(Books::of(&aim.guards, reading(aim)), aim, play, base)
     }
 
     /// Prepares somebody with books of his own.
-    pub(super) fn knowing(books: Books, aim: &Aim, play: &Play, base: Who) -> Self {
-        let rate = u64::from(play.means.rate.max(1));
-        let copies = copies(aim);
-        let gap = Span::from_micros(
-            1_000_000_u64.saturating_mul(copies.into()).checked_div(rate).unwrap_or(1).max(1),
-        );
+    pub(crate) fn knowing(books: Books, aim: &Aim, play: &Play, base: Who) -> Self {
+        let copies = aim.setting.stores();
+        let gap = play.means.time_for(copies.into()).max(Span::from_micros(1));
         Self {
             fixed: (0..books.len()).collect(),
             books,
@@ -79,7 +76,7 @@ impl Rotation {
 
     /// Changes a coordinate over so many values.
     #[must_use]
-    pub(super) fn over(mut self, vary: Vary, count: u32, order: Order) -> Self {
+    pub(crate) fn over(mut self, vary: Vary, count: u32, order: Order) -> Self {
         self.axes.push(Axis::new(vary, count.max(1), order));
         self.sort_limits();
         self
@@ -87,7 +84,7 @@ impl Rotation {
 
     /// Puts so many guesses into each request.
     #[must_use]
-    pub(super) fn guessing(self, guesses: u32) -> Self {
+    pub(crate) fn guessing(self, guesses: u32) -> Self {
         Self { guesses, ..self }
     }
 
@@ -129,7 +126,7 @@ impl Rotation {
     }
 
     /// Enters into the books what became of the last request.
-    pub(super) fn saw(&mut self, answer: &Answer) {
+    pub(crate) fn saw(&mut self, answer: &Answer) {
         let Some(sent) = self.sent.take() else { return };
         self.free = self.free.max(answer.at);
         if answer.admitted > 0 {
@@ -143,7 +140,7 @@ impl Rotation {
     }
 
     /// Chooses the next request: when, and with which values; `None` when nothing is let through any more.
-    pub(super) fn choose(&mut self) -> Option<(Timestamp, Who)> {
+    pub(crate) fn choose(&mut self) -> Option<(Timestamp, Who)> {
         let open = self.fixed.iter().try_fold(self.free, |at, limit| {
             self.books.ready_at(*limit, &self.base, self.free).map(|ready| ready.max(at))
         })?;
@@ -156,9 +153,7 @@ impl Rotation {
         self.sent = Some(Sent { who, picks });
         Some((at, who))
     }
-}
 
-impl Rotation {
     /// Looks for values that are let through from an instant on: the first together, or the last of many pairs.
     fn look(&mut self, open: Timestamp) -> Option<(Timestamp, Vec<u32>)> {
         for look in 1.. {
@@ -200,43 +195,44 @@ impl Actor for Rotation {
 }
 
 /// Returns the most requests that limits let through on one key each in the time that an attack went on.
-pub(super) fn most_beside(aim: &Aim, beside: &Beside<'_>, is_meant: impl Fn(&Guard) -> bool) -> Option<u128> {
+pub(crate) fn most_beside(aim: &Aim, beside: &Beside<'_>, is_meant: impl Fn(&Guard) -> bool) -> Option<u128> {
     most_on_one_key(aim, beside.attack.went_on(beside.play.length), is_meant)
 }
 
-/// Returns how long an attack went on, to the nearest second.
-pub(super) fn went_on(beside: &Beside<'_>) -> Span {
-    let micros = beside.attack.went_on(beside.play.length).as_micros();
-    Span::from_secs((micros.saturating_add(500_000) / 1_000_000).max(1))
-}
-
 /// Returns how many requests show what it comes to when nothing holds somebody.
-pub(super) fn at_full_rate(play: &Play) -> u64 {
+pub(crate) fn at_full_rate(play: &Play) -> u64 {
     AT_FULL_RATE.saturating_mul(play.means.rate.max(1).into())
 }
 
-/// Returns in how many places each key is counted apart.
-pub(super) fn copies(aim: &Aim) -> u32 {
-    let instances = if aim.setting.shared { 1 } else { aim.setting.instances.max(1) };
-    aim.setting.regions.max(1).saturating_mul(instances)
-}
-
-/// Returns whether a limit counts all that is tried at one account, wherever it comes from.
-pub(super) fn holds_account(guard: &Guard) -> bool {
-    guard.keyed.address.is_none() && !guard.keyed.session
-}
-
-/// Returns whether a limit counts all that comes from one address, wherever it goes.
-pub(super) fn holds_address(guard: &Guard) -> bool {
-    !guard.keyed.subject && !guard.keyed.session
-}
-
 /// Returns the most requests that limits let through on one key each in a time; `None` when there are none of them.
-pub(super) fn most_on_one_key(aim: &Aim, time: Span, is_meant: impl Fn(&Guard) -> bool) -> Option<u128> {
-    let meant = aim.guards.iter().filter(|guard| is_meant(guard) && guard.cost > 0);
-    let most = meant.map(|guard| {
-        let units = guard.quota.most_from_idle(time);
-        units.checked_div(guard.cost.into()).unwrap_or(units)
-    });
-    most.min().map(|most| most.saturating_mul(copies(aim).into()))
+pub(crate) fn most_on_one_key(aim: &Aim, time: Span, is_meant: impl Fn(&Guard) -> bool) -> Option<u128> {
+    let meant = aim.guards.iter().filter(|guard| is_meant(guard));
+    let most = meant.filter_map(|guard| guard.requests(guard.quota.most_from_idle(time)));
+    most.min().map(|most| most.saturating_mul(aim.setting.stores().into()))
+}
+
+/// Lets somebody whose address holds him no longer go around limits on accounts too, by trying many.
+pub(crate) fn around_accounts(rotation: Rotation, aim: &Aim, play: &Play) -> Rotation {
+    if holds_accounts(aim) {
+        let all = Vary::Subject { count: play.means.subjects.max(1), first: VICTIM, step: 1 };
+        rotation.over(all, play.means.subjects, Order::InTurn)
+    } else {
+        rotation
+    }
+}
+
+/// Returns how many requests show what it comes to when many accounts are tried: a minute's at the full rate, unless accounts
+/// run out.
+pub(crate) fn until_accounts_run_out(aim: &Aim, play: &Play) -> u64 {
+    if holds_accounts(aim) { MOST_REQUESTS } else { at_full_rate(play) }
+}
+
+/// Returns whether a limit holds one account of many.
+fn holds_accounts(aim: &Aim) -> bool {
+    aim.guards.iter().any(|guard| guard.keyed.is_of_account())
+}
+
+/// Returns the greatest common divisor: turns of so many steps each meet again after their product, divided by it.
+pub(crate) fn common_divisor(one: u128, other: u128) -> u128 {
+    one.checked_rem(other).map_or(one, |rest| common_divisor(other, rest))
 }

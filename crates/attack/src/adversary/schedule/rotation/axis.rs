@@ -6,13 +6,13 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use tidegate_algorithms::Timestamp;
 
+use super::super::super::{OWN, address, ipv6_address};
 use super::super::books::Books;
-use super::super::{OWN, address, ipv6_address};
 use crate::act::Who;
 
 /// What is changed from request to request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::adversary) enum Vary {
+pub(crate) enum Vary {
     /// The address that sends.
     Address,
     /// The IPv6 network of so many bits, within the one that is held.
@@ -38,7 +38,7 @@ pub(in crate::adversary) enum Vary {
 
 impl Vary {
     /// Gives a request the value of an index.
-    pub(in crate::adversary) fn put(self, index: u32, who: &mut Who) {
+    pub(crate) fn put(self, index: u32, who: &mut Who) {
         match self {
             Self::Address => who.address = address(index),
             Self::Network(prefix) => {
@@ -73,7 +73,7 @@ fn claimed(index: u32) -> IpAddr {
 
 /// In which order values are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::adversary) enum Order {
+pub(crate) enum Order {
     /// Each in turn, the one that was used longest ago first.
     InTurn,
     /// One until limits hold it, then the next.
@@ -85,13 +85,13 @@ pub(in crate::adversary) enum Order {
 const MOST_FRESH: u32 = 1024;
 
 /// A coordinate that is changed.
-pub(super) struct Axis {
+pub(crate) struct Axis {
     pub(super) vary: Vary,
     /// How many values it has; [`u32::MAX`] when they never end.
-    pub(super) count: u32,
+    pub(crate) count: u32,
     order: Order,
     /// The limits that it leads around.
-    pub(super) limits: Vec<usize>,
+    pub(crate) limits: Vec<usize>,
     fresh: u32,
     current: Option<u32>,
     /// Values that were used, each with the earliest instant at which it may be let through, and when it was put there.
@@ -100,7 +100,7 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    pub(super) fn new(vary: Vary, count: u32, order: Order) -> Self {
+    pub(crate) fn new(vary: Vary, count: u32, order: Order) -> Self {
         Self {
             vary,
             count,
@@ -115,7 +115,7 @@ impl Axis {
 
     /// Returns a value that is let through at an instant, or the one that is first after it, and when; `None` when none ever
     /// is.
-    pub(super) fn pick(&mut self, base: Who, books: &Books, at: Timestamp) -> Option<(Timestamp, u32)> {
+    pub(crate) fn pick(&mut self, base: Who, books: &Books, at: Timestamp) -> Option<(Timestamp, u32)> {
         if let Some(current) = self.current.take() {
             match self.ready(current, base, books, at) {
                 Some(ready) if ready == at => return Some((at, current)),
@@ -146,7 +146,7 @@ impl Axis {
     }
 
     /// Notes that a value was used.
-    pub(super) fn used(&mut self, value: u32, base: Who, books: &Books, at: Timestamp) {
+    pub(crate) fn used(&mut self, value: u32, base: Who, books: &Books, at: Timestamp) {
         match self.order {
             Order::UntilSpent => self.current = Some(value),
             // Of values that never end there is always a fresh one.
@@ -160,7 +160,7 @@ impl Axis {
     }
 
     /// Puts a value aside until an instant.
-    pub(super) fn put_off(&mut self, value: u32, until: Timestamp) {
+    pub(crate) fn put_off(&mut self, value: u32, until: Timestamp) {
         self.turn = self.turn.wrapping_add(1);
         self.waiting.push(Reverse((until, self.turn, value)));
     }
