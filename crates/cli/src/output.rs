@@ -5,6 +5,8 @@
 
 use std::io::{self, BufWriter, StdoutLock, Write};
 
+use serde::Serialize;
+
 use crate::exit::Failure;
 
 /// Standard output, locked and buffered.
@@ -23,6 +25,16 @@ impl Output {
     pub(crate) fn line(&mut self, text: &str) {
         self.write(text.as_bytes());
         self.write(b"\n");
+    }
+
+    /// Writes a value as JSON, for people to read as well.
+    ///
+    /// # Errors
+    /// When it cannot be one.
+    pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<(), Failure> {
+        let text = serde_json::to_string_pretty(value);
+        self.line(&text.map_err(|error| Failure::failed(format!("cannot write JSON: {error}")))?);
+        Ok(())
     }
 
     /// Writes bytes as they are. After a fault nothing is written any more.

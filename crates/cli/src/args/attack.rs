@@ -38,7 +38,7 @@ pub(crate) struct AttackArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) adversary: Vec<String>,
     /// Play what this file says instead.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["rule", "adversary", "against"])]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["rule", "adversary", "against", "length", "addresses", "ipv6_prefix", "rate", "subjects"])]
     pub(crate) scenario: Option<PathBuf>,
     /// Play at this gateway instead, in real time: http, and a loopback address unless --i-own-this names its host.
     #[arg(long, value_name = "URL", value_hint = ValueHint::Url)]
@@ -61,13 +61,13 @@ pub(crate) struct AttackArgs {
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
     /// Fail when a mistake of the policy was shown.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["scenario", "against"])]
     pub(crate) strict: bool,
     /// Write one JSON value instead of a table.
     #[arg(long)]
     pub(crate) json: bool,
     /// Write a page with plots to this file as well.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "against")]
     pub(crate) html: Option<PathBuf>,
 }
 

@@ -10,8 +10,8 @@
 /// Exits with 0; with 2 when there is no case of an id; with 3 when a figure does not come out that should.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:
-  tidegate cases
   tidegate cases rubygems-2020 seed-years
+  tidegate cases
 
 docs/cases.md, beside the source, lists the ids.")]
 pub(crate) struct CasesArgs {

@@ -76,11 +76,10 @@ fn tell(report: &Report, played: Option<&ScenarioReport>, args: &AttackArgs) -> 
     }
     let mut out = Output::stdout();
     if args.json {
-        let text = match played {
-            Some(played) => serde_json::to_string_pretty(played),
-            None => serde_json::to_string_pretty(report),
-        };
-        out.line(&text.map_err(|error| Failure::failed(format!("cannot write the report: {error}")))?);
+        match played {
+            Some(played) => out.json(played)?,
+            None => out.json(report)?,
+        }
     } else {
         show::report(report, &mut out);
         if let Some(played) = played {

@@ -24,8 +24,7 @@ pub(crate) fn run(args: &CasesArgs) -> Result<Exit, Failure> {
         computed.push(case);
     }
     if args.json {
-        let text = serde_json::to_string_pretty(&computed);
-        out.line(&text.map_err(|error| Failure::failed(format!("cannot write the cases: {error}")))?);
+        out.json(&computed)?;
     } else {
         show::sum(&computed, &mut out);
     }

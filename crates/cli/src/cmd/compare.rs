@@ -3,7 +3,7 @@
 mod show;
 
 use tidegate_attack::bench::Options;
-use tidegate_attack::compare::{Column, Comparison, compare};
+use tidegate_attack::compare::{Comparison, compare};
 use tidegate_attack::report::comparison_page;
 use tidegate_policy::parse_quota;
 use tidegate_review::Guess;
@@ -32,8 +32,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     progress.finish();
     let comparison = comparison.map_err(Failure::failed)?;
     tell(&comparison, args)?;
-    let is_exceeded = comparison.columns.iter().any(Column::is_exceeded);
-    Ok(if is_exceeded { Exit::Disproved } else { Exit::Fine })
+    Ok(if comparison.is_exceeded() { Exit::Disproved } else { Exit::Fine })
 }
 
 fn tell(comparison: &Comparison, args: &CompareArgs) -> Result<(), Failure> {
@@ -42,8 +41,7 @@ fn tell(comparison: &Comparison, args: &CompareArgs) -> Result<(), Failure> {
     }
     let mut out = Output::stdout();
     if args.json {
-        let text = serde_json::to_string_pretty(comparison);
-        out.line(&text.map_err(|error| Failure::failed(format!("cannot write the comparison: {error}")))?);
+        out.json(comparison)?;
     } else {
         show::comparison(comparison, &mut out);
     }

@@ -5,26 +5,30 @@ use std::collections::HashMap;
 use tidegate::Span;
 use tidegate_attack::measure::InSpan;
 use tidegate_attack::report::{Report, Row, RuleReport};
-use tidegate_review::{spoken_chance, spoken_count, spoken_time};
+use tidegate_attack::stage::SPANS;
+use tidegate_review::{spoken_chance, spoken_count, spoken_time, whole};
 
 use crate::output::Output;
 use crate::table::Table;
-
-const SECOND: u64 = 1_000_000;
-/// The spans that the table has: a second, a minute, an hour, a day.
-const SPANS: [u64; 4] = [SECOND, 60 * SECOND, 3_600 * SECOND, 86_400 * SECOND];
 
 /// Writes a report.
 pub(super) fn report(report: &Report, out: &mut Output) {
     for rule in &report.rules {
         of_rule(rule, out);
     }
-    let rows = report.rules.iter().map(|rule| rule.rows.len()).sum::<usize>();
+    let attacks = match report.rows().count() {
+        1 => "1 attack".to_owned(),
+        rows => format!("{rows} attacks"),
+    };
     let requests = spoken_count(report.requests.into());
-    out.line(&format!("{rows} attacks, {requests} requests simulated from seed {}", report.seed));
+    out.line(&format!("{attacks}, {requests} requests simulated from seed {}", report.seed));
     if report.is_exceeded() {
         out.line(
             "MORE PASSED THAN CAN, by the rows marked with \"!\": a fault of Tidegate; please report it",
+        );
+    } else if report.is_by_a_wrong_store() {
+        out.line(
+            "more passed than the closed forms allow: the scenario's store is one that is wrong on purpose",
         );
     } else {
         out.line("nothing passed that the closed forms do not allow");
@@ -84,44 +88,24 @@ fn worst_of_each(rows: &[Row]) -> Vec<&Row> {
 
 fn cells(row: &Row) -> [String; 9] {
     let mark = if row.is_exceeded { "!" } else { " " };
-    let with = row.with.as_ref().map(|with| format!(", {with}")).unwrap_or_default();
-    let [second, minute, hour, day] = SPANS.map(|span| in_span(&row.worst.peaks, span));
+    let details = [row.with.clone(), row.uncounted()].into_iter().flatten();
+    let with: String = details.map(|detail| format!(", {detail}")).collect();
+    let [second, minute, hour, day] =
+        SPANS.map(|span| row.worst.peak(span).map_or_else(String::new, InSpan::of_bound));
     let guess = row.guess.as_ref();
     let half = guess.map_or_else(String::new, |guess| guess.p50.map_or("never".to_owned(), spoken_time));
     // What is guessed at many accounts hits one of them, whichever.
     let any = if row.worst.subjects > 1 && guess.is_some() { ", any of them" } else { "" };
-    let people = row.worst.people;
-    #[allow(clippy::cast_precision_loss, reason = "it is only shown")]
-    let denied = match people.tries {
-        0 => String::new(),
-        tries => spoken_chance(people.denied as f64 / tries as f64),
-    };
+    let denied = row.worst.people.share_denied().map_or_else(String::new, spoken_chance);
     [
         format!("{mark} {}{with}", row.adversary),
         second,
         minute,
         hour,
         day,
-        spoken_count(rounded(row.worst.guesses_per_day(Span::from_micros(row.length_micros)))),
+        spoken_count(whole(row.worst.guesses_per_day(Span::from_micros(row.length_micros)))),
         format!("{half}{any}"),
         guess.map_or_else(String::new, |guess| spoken_chance(guess.chance_year)),
         denied,
     ]
-}
-
-/// Writes how much passed in the fullest span, and of how much it can be.
-fn in_span(peaks: &[InSpan], micros: u64) -> String {
-    let Some(peak) = peaks.iter().find(|peak| peak.micros == micros) else { return String::new() };
-    let seen = spoken_count(peak.seen.into());
-    peak.bound
-        .map_or_else(|| format!("{seen}, no limit"), |bound| format!("{seen} of {}", spoken_count(bound)))
-}
-
-#[allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a rate is no less than zero, and is shown"
-)]
-fn rounded(rate: f64) -> u128 {
-    rate.round() as u128
 }

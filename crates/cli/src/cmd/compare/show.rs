@@ -2,7 +2,8 @@
 
 use tidegate::Span;
 use tidegate_attack::compare::{Column, Comparison, Promise};
-use tidegate_review::{spoken_chance, spoken_count, spoken_time};
+use tidegate_attack::report::letter;
+use tidegate_review::{spoken_chance, spoken_count, spoken_time, whole};
 
 use crate::output::Output;
 
@@ -14,7 +15,8 @@ const GAP: usize = 2;
 /// Writes a comparison.
 pub(super) fn comparison(comparison: &Comparison, out: &mut Output) {
     let span = Span::from_micros(comparison.span_micros);
-    for (letter, column) in letters().zip(&comparison.columns) {
+    let letters: Vec<String> = (0..comparison.columns.len()).map(letter).collect();
+    for (letter, column) in letters.iter().zip(&comparison.columns) {
         out.line(&format!("{letter}  {}", column.limit.numbers));
     }
     out.line("");
@@ -23,7 +25,6 @@ pub(super) fn comparison(comparison: &Comparison, out: &mut Output) {
         .map(|index| rows.iter().filter_map(|(_, cells)| cells.get(index)).map(|it| it.chars().count()).max())
         .map(|width| width.unwrap_or(0).max(8))
         .collect();
-    let letters: Vec<String> = letters().take(widths.len()).map(String::from).collect();
     out.line(line("", &letters, &widths).trim_end());
     for (name, cells) in &rows {
         out.line(line(name, cells, &widths).trim_end());
@@ -38,16 +39,11 @@ pub(super) fn comparison(comparison: &Comparison, out: &mut Output) {
         "{requests} requests simulated from seed {}; a code of {}",
         comparison.seed, comparison.code
     ));
-    if comparison.columns.iter().any(Column::is_exceeded) {
+    if comparison.is_exceeded() {
         out.line("MORE PASSED THAN CAN: a fault of Tidegate; please report it");
     } else {
         out.line("nothing passed that the closed forms do not allow");
     }
-}
-
-/// Returns what columns are called by.
-fn letters() -> impl Iterator<Item = char> {
-    ('A'..='Z').chain('a'..='z')
 }
 
 fn line(name: &str, cells: &[String], widths: &[usize]) -> String {
@@ -62,24 +58,23 @@ fn rows(comparison: &Comparison, span: Span) -> Vec<Figure> {
     let row = |name: &str, cell: &dyn Fn(&Column) -> String| -> Figure {
         (name.to_owned(), comparison.columns.iter().map(cell).collect())
     };
-    let count = |count: u128| spoken_count(count);
     vec![
-        row(&format!("at most in any {span}"), &|column| count(column.bound)),
-        row("  as seen", &|column| count(column.seen.into())),
+        row(&format!("at most in any {span}"), &|column| spoken_count(column.bound)),
+        row("  as seen", &|column| spoken_count(column.seen.into())),
         row("  by", &|column| column.by.to_owned()),
-        row("at once", &|column| count(column.at_once.into())),
-        row("in the first hour, at most", &|column| count(column.first[0])),
-        row("in the first day, at most", &|column| count(column.first[1])),
-        row("a day in the long run", &|column| count(rounded(column.a_day))),
+        row("at once", &|column| spoken_count(column.at_once.into())),
+        row("in the first hour, at most", &|column| spoken_count(column.first[0])),
+        row("in the first day, at most", &|column| spoken_count(column.first[1])),
+        row("a day in the long run", &|column| spoken_count(whole(column.a_day))),
         row("a blind guess: 50 % by", &|column| {
             column.half_after_secs.map_or_else(|| "never".to_owned(), spoken_time)
         }),
         row("  within a year", &|column| spoken_chance(column.chance_year)),
         row("requests to keep one out an hour", &|column| {
-            column.to_deny_an_hour.map_or_else(|| "more than fit".to_owned(), |it| count(it.into()))
+            column.to_deny_an_hour.map_or_else(|| "more than fit".to_owned(), |it| spoken_count(it.into()))
         }),
         row("  his tries refused, as seen", &|column| column.denied.map_or_else(String::new, spoken_chance)),
-        row("bytes of a key's state", &|column| count(column.bytes.into())),
+        row("bytes of a key's state", &|column| spoken_count(column.bytes.into())),
         row("reads, writes when admitted", &|column| pair(column.operations[0])),
         row("reads, writes when refused", &|column| pair(column.operations[1])),
     ]
@@ -100,13 +95,4 @@ fn tell(promise: &Promise, out: &mut Output) {
 
 fn pair([reads, writes]: [f64; 2]) -> String {
     format!("{reads:.1}, {writes:.1}")
-}
-
-#[allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a rate is no less than zero, and is shown"
-)]
-fn rounded(rate: f64) -> u128 {
-    rate.round() as u128
 }
