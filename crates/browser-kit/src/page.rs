@@ -13,6 +13,9 @@ const OVERFLOWING: &str = include_str!("overflowing.js");
 /// Tells the lowest contrast of a text with what is behind it.
 const CONTRAST: &str = include_str!("contrast.js");
 
+/// The width of a sheet of paper, in pixels of a 96th of an inch.
+const A4: u32 = 794;
+
 /// Which colours the reader has chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
@@ -50,19 +53,20 @@ impl<'a> Page<'a> {
 
     /// Shows it on a screen of so many pixels across: a phone's below 600.
     pub fn screen(&self, width: u32, scheme: Scheme) {
-        let (mobile, scheme) = (width < 600, if scheme == Scheme::Dark { "dark" } else { "light" });
-        let metrics = json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": mobile });
-        self.call("Emulation.setDeviceMetricsOverride", &metrics);
-        let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
-        self.call("Emulation.setEmulatedMedia", &json!({ "media": "screen", "features": features }));
+        self.medium("screen", width, scheme);
     }
 
     /// Shows it as on paper, to a reader who has chosen a scheme for the screen.
     pub fn paper(&self, scheme: Scheme) {
-        self.screen(794, scheme);
-        let scheme = if scheme == Scheme::Dark { "dark" } else { "light" };
+        self.medium("print", A4, scheme);
+    }
+
+    fn medium(&self, medium: &str, width: u32, scheme: Scheme) {
+        let (mobile, scheme) = (width < 600, if scheme == Scheme::Dark { "dark" } else { "light" });
+        let metrics = json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": mobile });
+        self.call("Emulation.setDeviceMetricsOverride", &metrics);
         let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
-        self.call("Emulation.setEmulatedMedia", &json!({ "media": "print", "features": features }));
+        self.call("Emulation.setEmulatedMedia", &json!({ "media": medium, "features": features }));
     }
 
     /// Returns the value of an expression of JavaScript.
@@ -87,11 +91,10 @@ impl<'a> Page<'a> {
 
     /// Returns a picture of the whole page, as PNG.
     pub fn picture(&self) -> Vec<u8> {
-        let asked = json!({ "format": "png", "captureBeyondViewport": true });
         let size = self.call("Page.getLayoutMetrics", &json!({}));
         let (width, height) = (&size["cssContentSize"]["width"], &size["cssContentSize"]["height"]);
-        let mut asked = asked;
-        asked["clip"] = json!({ "x": 0, "y": 0, "width": width, "height": height, "scale": 1 });
+        let clip = json!({ "x": 0, "y": 0, "width": width, "height": height, "scale": 1 });
+        let asked = json!({ "format": "png", "captureBeyondViewport": true, "clip": clip });
         let answer = self.call("Page.captureScreenshot", &asked);
         STANDARD.decode(answer["data"].as_str().unwrap()).unwrap()
     }
