@@ -2,11 +2,11 @@
 
 use tidegate_algorithms::{MAX_SPAN, MIN_SPAN, Span};
 
-use super::read::{number, span_up_to};
+use super::read::span_up_to;
 use super::{Around, Crowd, Kept, Outage};
 use crate::file::{Fields, Node, Report, list};
 use crate::problem::At;
-use crate::validate::span_within;
+use crate::validate::{number, share, span_within};
 
 /// Every one of them has a place in the event queue, and a key.
 const MOST_PEOPLE: u64 = 100_000;
@@ -27,7 +27,8 @@ pub(super) fn people(node: &Node, report: &mut Report) -> Option<Crowd> {
     let count = count.and_then(|node| node.integer_in("count", 1..=MOST_PEOPLE, report));
     let every = fields.need("every", "2h");
     let every = every.and_then(|node| span_within(node, "every", (OFTENEST, MAX_SPAN), report));
-    let typo = fields.get("typo").and_then(|node| share(node, "typo", report));
+    let remedy = "write a share from 0% to 100%, such as 10% or 0.5%";
+    let typo = fields.get("typo").and_then(|node| share(node, "typo", 0.0..=100.0, remedy, report));
     let tries = number(&mut fields, "tries", 1..=100, report);
     let think = span_up_to(&mut fields, "think", DAY, report);
     let behind = number(&mut fields, "behind_one_address", 1..=MOST_PEOPLE, report);
@@ -40,25 +41,6 @@ pub(super) fn people(node: &Node, report: &mut Report) -> Option<Crowd> {
         think,
         behind_one_address: behind,
     })
-}
-
-/// Reads a share such as `10%`, from 0 to 1.
-fn share(node: &Node, what: &str, report: &mut Report) -> Option<f64> {
-    let given = node.scalar().unwrap_or_default();
-    let digits = given.strip_suffix('%').filter(|number| {
-        number.starts_with(|first: char| first.is_ascii_digit())
-            && number.chars().all(|letter| letter.is_ascii_digit() || letter == '.')
-    });
-    let percent = digits.and_then(|number| number.parse::<f64>().ok());
-    if let Some(percent) = percent.filter(|percent| *percent <= 100.0) {
-        return Some(percent / 100.0);
-    }
-    let message = match node.scalar() {
-        Some(given) => format!("{what} \"{given}\" is not a share"),
-        None => format!("{what} has to be a share, and this is {}", node.kind()),
-    };
-    report.add(node.place, message, "write a share from 0% to 100%, such as 10% or 0.5%");
-    None
 }
 
 /// Reads what stands around a process.

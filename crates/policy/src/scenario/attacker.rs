@@ -4,11 +4,11 @@ use std::ops::RangeInclusive;
 
 use tidegate_algorithms::{MAX_SPAN, MIN_SPAN, Span};
 
-use super::read::{number, span_up_to};
+use super::read::span_up_to;
 use super::{Attacker, Has};
 use crate::file::{Fields, Node, Report, Value, list};
 use crate::suite::Named;
-use crate::validate::span_within;
+use crate::validate::{number, span_within};
 
 /// The most adversaries at once.
 const MOST: usize = 100;

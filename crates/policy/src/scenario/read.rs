@@ -1,12 +1,11 @@
 //! From the tree of a scenario file to a [`Scenario`].
 
-use std::ops::RangeInclusive;
-
 use tidegate_algorithms::{MAX_SPAN, MIN_SPAN, Span, Timestamp};
 
 use super::{Around, Attacker, Kept, Scenario, VERSION, around, attacker};
 use crate::examined::Code;
 use crate::file::{Fields, Node, Report, Value};
+use crate::problem::Place;
 use crate::suite::{self, Named, instant};
 use crate::validate::{span_within, written_code};
 
@@ -35,13 +34,7 @@ pub(super) fn scenario(root: &Node, file: &str, report: &mut Report) -> Option<S
     let code = top.get("code").and_then(|node| code(node, report));
     let topology = top.get("topology").and_then(|node| around::topology(node, report));
     let store = top.get("store").and_then(|node| around::store(node, report));
-    if let (Some(Around { lag: Some(_), .. }), Some(kept)) = (topology, store)
-        && !matches!(kept, Kept::Keys(_))
-    {
-        let message =
-            "such a store learns nothing of another region, and topology says with which lag it does";
-        report.add(top.place_of("store"), message, "leave out `store`, or `lag`");
-    }
+    keeps_up(topology, store, top.place_of("store"), report);
     let outages = top.get("outages").map(|node| around::outages(node, length, report));
     let restarts = top.get("restarts").map(|node| around::restarts(node, length, report));
     let is_empty = |member: &str| {
@@ -66,6 +59,16 @@ pub(super) fn scenario(root: &Node, file: &str, report: &mut Report) -> Option<S
         outages: outages.unwrap_or_default(),
         restarts: restarts.unwrap_or_default(),
     })
+}
+
+/// Reports a store that is not told of another region's charges where regions are to tell each other.
+fn keeps_up(topology: Option<Around>, store: Option<Kept>, place: Place, report: &mut Report) {
+    let has_lag = topology.is_some_and(|around| around.lag.is_some());
+    if has_lag && store.is_some_and(|kept| !matches!(kept, Kept::Keys(_))) {
+        let message =
+            "such a store learns nothing of another region, and topology says with which lag it does";
+        report.add(place, message, "leave out `store`, or `lag`");
+    }
 }
 
 /// Reports a policy and a test file, which are no scenarios with a dozen slips.
@@ -125,17 +128,6 @@ fn within(adversaries: &[Attacker], length: Option<Span>, report: &mut Report) {
             format!("{} begins at {}, and the scenario ends after {length}", late.name.name, late.at);
         report.add(late.name.place, message, "let him begin sooner, or the scenario go on longer");
     }
-}
-
-/// Reads a number within bounds, if it is there.
-pub(super) fn number(
-    fields: &mut Fields<'_>,
-    name: &'static str,
-    range: RangeInclusive<u64>,
-    report: &mut Report,
-) -> Option<u32> {
-    let number = fields.get(name).and_then(|node| node.integer_in(name, range, report))?;
-    u32::try_from(number).ok()
 }
 
 /// Reads a span up to a longest, if it is there; none at all is one.

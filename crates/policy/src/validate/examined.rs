@@ -1,5 +1,7 @@
 //! What only the review needs: codes, prices, what stands around, and what is accepted.
 
+use std::ops::{Bound, RangeBounds, RangeInclusive};
+
 use tidegate_algorithms::{MAX_SPAN, MIN_SPAN};
 
 use super::{entries, span_in, span_within};
@@ -51,10 +53,11 @@ pub(crate) fn code(name: &str, node: &Node, report: &mut Report) -> Option<Code>
     })
 }
 
-fn number(
+/// Reads a number within bounds, if it is there.
+pub(crate) fn number(
     fields: &mut Fields<'_>,
     name: &'static str,
-    range: std::ops::RangeInclusive<u64>,
+    range: RangeInclusive<u64>,
     report: &mut Report,
 ) -> Option<u32> {
     let number = fields.get(name).and_then(|node| node.integer_in(name, range, report))?;
@@ -73,23 +76,31 @@ pub(super) fn topology(node: &Node, report: &mut Report) -> Option<Topology> {
 /// Reads what is borne.
 pub(super) fn budget(node: &Node, report: &mut Report) -> Option<Budget> {
     let mut fields = Fields::open(node, "budget", report)?;
-    let share = fields.need("guess_per_year", "1%").and_then(|node| share(node, report));
+    let some = (Bound::Excluded(0.0), Bound::Included(100.0));
+    let remedy = "write a share above 0% and up to 100%, such as 1% or 0.1%";
+    let share = fields.need("guess_per_year", "1%");
+    let share = share.and_then(|node| self::share(node, "guess_per_year", some, remedy, report));
     fields.finish(&[], report);
     Some(Budget { guess_per_year: share? })
 }
 
-/// Reads a share such as `0.1%`.
-fn share(node: &Node, report: &mut Report) -> Option<f64> {
-    let given = node.scalar().unwrap_or_default();
-    let percent = given.strip_suffix('%').and_then(|number| number.parse::<f64>().ok());
-    if let Some(percent) = percent.filter(|percent| *percent > 0.0 && *percent <= 100.0) {
-        return Some(percent / 100.0);
+/// Reads a share such as `0.1%` within bounds in percent, and returns it as a part of one.
+pub(crate) fn share(
+    node: &Node,
+    what: &str,
+    percent: impl RangeBounds<f64>,
+    remedy: &str,
+    report: &mut Report,
+) -> Option<f64> {
+    let number = node.scalar().and_then(|given| given.strip_suffix('%')?.parse::<f64>().ok());
+    if let Some(number) = number.filter(|number| percent.contains(number)) {
+        return Some(number / 100.0);
     }
     let message = match node.scalar() {
-        Some(given) => format!("guess_per_year \"{given}\" is not a share"),
-        None => format!("guess_per_year has to be a share, and this is {}", node.kind()),
+        Some(given) => format!("{what} \"{given}\" is not a share"),
+        None => format!("{what} has to be a share, and this is {}", node.kind()),
     };
-    report.add(node.place, message, "write a share above 0% and up to 100%, such as 1% or 0.1%");
+    report.add(node.place, message, remedy);
     None
 }
 

@@ -31,7 +31,7 @@ mod variables;
 mod words;
 
 pub(crate) use algorithms::read as algorithm;
-pub(crate) use examined::code as written_code;
+pub(crate) use examined::{code as written_code, number, share};
 
 pub(crate) use algorithms::ALGORITHMS;
 use tidegate_algorithms::Span;

@@ -4,6 +4,7 @@ use tidegate_review::{DAY, float, spoken_count, spoken_time, whole};
 
 use super::places::{close, seconds, secs, since_first, went_on};
 use super::{Row, RuleReport, guessers, name};
+use crate::measure::Measured;
 use crate::report::plot::{Axis, Drawing, Joined, Line, Lines, Told, Unit, lines};
 
 /// Draws how much passed in all, below the envelope of what was seen and what the closed forms allow.
@@ -20,10 +21,7 @@ pub(super) fn cumulative(rule: &RuleReport, id: &str) -> Option<Drawing> {
     let measured = &row.worst;
     let passed = since_first(row);
     let end = went_on(row).max(60.0);
-    let rate = measured.rate_per_second;
     let first = 1.0_f64.min(end / 10.0);
-    let over = (0..=48_u8).map(|step| first * (end / first).powf(f64::from(step) / 48.0));
-    let envelope = over.map(|at| (at, float(measured.envelope) + rate * at)).collect();
     let bounds: Vec<(f64, f64)> =
         measured.bounds.iter().map(|(at, bound)| (seconds(*at), float(*bound))).collect();
     let top = bounds.iter().chain(&passed).map(|(_, count)| *count).fold(10.0, f64::max);
@@ -45,7 +43,7 @@ pub(super) fn cumulative(rule: &RuleReport, id: &str) -> Option<Drawing> {
             },
             Line {
                 name: "envelope σ + ρ·t of what was seen".to_owned(),
-                points: envelope,
+                points: envelope(measured, first, end),
                 joined: Joined::Straight,
                 marks: false,
             },
@@ -60,11 +58,17 @@ pub(super) fn cumulative(rule: &RuleReport, id: &str) -> Option<Drawing> {
         spoken_count(measured.admitted.into()),
         spoken_time(went_on(row)),
         spoken_count(measured.envelope.into()),
-        a_day(rate),
+        a_day(measured.rate_per_second),
     );
     let told =
         Told { id, title: "Everything that passed, against the envelope and the bound.", caption: &caption };
     Some(lines(told, &plot))
+}
+
+/// Returns the places of σ + ρ·t from one time to another, evenly spread over a logarithmic axis.
+fn envelope(measured: &Measured, from: f64, to: f64) -> Vec<(f64, f64)> {
+    let over = (0..=48_u8).map(|step| from * (to / from).powf(f64::from(step) / 48.0));
+    over.map(|at| (at, float(measured.envelope) + measured.rate_per_second * at)).collect()
 }
 
 /// Draws how much passed in all while the short plays of several rows went on, each by a name.
