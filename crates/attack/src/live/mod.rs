@@ -1,33 +1,46 @@
 //! The same adversaries in real time at a running gateway, and what passed held against the simulation.
 //!
-//! A gateway is attacked only on loopback, or at a host that its owner names; requests and time are bounded. Every request is
-//! kept with the instants at which it was sent and answered. Afterwards a limiter built of the policy is asked about the same
-//! requests at those instants ([`follow`]): where the two say different things by more than clocks and the network explain,
-//! the gateway does not do what the policy says, or the simulation does not do what the gateway does.
+//! A gateway is attacked only on loopback, or at a host that its owner names; requests and time are bounded, and shared out
+//! before anything is sent ([`plan`]). Every request is kept with the instants at which it was sent and answered ([`drive`]).
+//! Afterwards a limiter built of the policy is asked about the same requests at those instants ([`follow`]): where the two say
+//! different things by more than clocks and the network explain, the gateway does not do what the policy says, or the
+//! simulation does not do what the gateway does.
 
 mod client;
 mod drive;
 mod follow;
 mod here;
+mod kind;
+mod order;
 mod place;
+mod plan;
 
 use std::fmt;
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
+use futures_util::future::{Either, select};
 use serde::Serialize;
 use tidegate::BuildError;
 use tidegate_algorithms::Span;
 use tidegate_policy::Policy;
+use tokio::time::sleep;
 
-use crate::adversary::{Adversary, Aim, Means, Need, Play};
+use crate::adversary::{Adversary, Means};
 use crate::target::Requests;
 
 pub use follow::{Difference, Followed};
 pub use place::{Place, PlaceError};
 
-use drive::{Budget, drive, now};
-use follow::Follower;
-use here::Here;
+use client::Client;
+use drive::{Driven, drive_all, now};
+use follow::follow;
+use here::Sources;
+use plan::{Plan, Planned};
+
+/// How often is told how far an attack has come.
+const TOLD: Duration = Duration::from_millis(250);
 
 /// How a gateway is attacked.
 #[derive(Debug, Clone, Copy)]
@@ -49,6 +62,8 @@ pub struct LiveOptions {
 pub struct LiveReport {
     /// The gateway.
     pub gateway: String,
+    /// Where chance began.
+    pub seed: u64,
     /// What was played at every rule.
     pub rows: Vec<LiveRow>,
     /// What was not played, and why.
@@ -62,6 +77,14 @@ pub struct LiveRow {
     pub rule: String,
     /// The adversary's name.
     pub adversary: &'static str,
+    /// The limit that his schedule is made for, if it is made for one.
+    pub limit: Option<String>,
+    /// How long he was at it, in microseconds.
+    pub length_micros: u64,
+    /// How long two windows of his limit take, in microseconds: played for less, he has not shown all he can.
+    pub windows_micros: u64,
+    /// Whether he would have made more requests than there were for him.
+    pub is_cut: bool,
     /// What came of his requests, at the gateway and in the simulation.
     pub followed: Followed,
 }
@@ -80,14 +103,11 @@ impl LiveReport {
     pub fn differs(&self) -> bool {
         self.rows.iter().any(|row| !row.followed.differences.is_empty())
     }
-}
 
-/// One attack that is to be played at a gateway.
-struct Planned<'r> {
-    rule: String,
-    here: &'r Here,
-    aim: Aim,
-    adversary: &'static dyn Adversary,
+    /// Returns how many requests were sent.
+    pub fn sent(&self) -> u64 {
+        self.rows.iter().map(|row| row.followed.sent).sum()
+    }
 }
 
 /// What is played at a gateway.
@@ -101,8 +121,8 @@ pub struct Attacks<'a> {
     pub adversaries: &'a [&'static dyn Adversary],
 }
 
-/// Attacks a gateway with every adversary that fits and can be played from here, one after the other; `told` is called before
-/// each with the rule and the adversary.
+/// Attacks a gateway with every adversary that fits and can be played from here; `told` is called now and then with the share
+/// of the time that has gone.
 ///
 /// # Errors
 /// When the gateway does not answer.
@@ -110,51 +130,77 @@ pub async fn against(
     attacks: Attacks<'_>,
     place: &Place,
     options: LiveOptions,
-    told: &dyn Fn(&str, &str),
+    told: &dyn Fn(f64),
 ) -> Result<LiveReport, LiveError> {
-    let mut report = LiveReport { gateway: place.to_string(), rows: Vec::new(), skipped: Vec::new() };
+    let mut unreachable = Vec::new();
     let mut reached = Vec::new();
     for (index, name) in attacks.rules {
-        let requests = Requests::new(Arc::clone(attacks.policy), *index).map_err(|why| why.to_string());
-        match requests.and_then(|requests| Here::new(requests, place, options.seed)) {
-            Ok(here) => reached.push((name, here)),
-            Err(why) => report.skipped.push(format!("{name}: {why}")),
+        match Requests::new(Arc::clone(attacks.policy), *index) {
+            Ok(requests) => reached.push((name.clone(), requests)),
+            Err(why) => unreachable.push(format!("{name}: {why}")),
         }
     }
-    let all = reached.iter().flat_map(|(rule, here)| planned(rule, here, attacks.adversaries));
-    let all: Vec<Planned<'_>> = all.collect();
-    let Some((_, first)) = reached.first() else { return Ok(report) };
-    let mut limits = Follower::new(first.requests(), options.tolerance).map_err(LiveError::Build)?;
-    let mut budget = Budget::new(options.requests);
-    let count = u64::try_from(all.len()).unwrap_or(u64::MAX);
-    let each = Span::from_micros(options.length.as_micros().checked_div(count).unwrap_or(0));
-    for attack in all {
-        told(&attack.rule, attack.adversary.name());
-        let play = Play { start: now(), length: each, jitter: Span::ZERO, means: options.means };
-        let seats = attack.adversary.seats(&attack.aim, &play);
-        let records = drive(place, attack.here, seats, &play, &mut budget).await?;
-        let followed = limits.decide(attack.here.requests(), records);
-        report.rows.push(LiveRow { rule: attack.rule, adversary: attack.adversary.name(), followed });
+    let sources = Sources::to(place);
+    let Plan { attacks: all, lanes, mut skipped } =
+        Plan::new(reached, sources, attacks.adversaries, &options);
+    let client = Client::new(place, sources, &attacks.policy.problem);
+    let driven = ticking(drive_all(&client, &all, &lanes, &options), &options, told).await?;
+    let (mut records, mut cut) = (Vec::new(), vec![false; all.len()]);
+    for (index, Driven { records: of_one, is_cut }) in driven {
+        records.extend(of_one);
+        if let Some(cut) = cut.get_mut(index) {
+            *cut = is_cut;
+        }
     }
-    Ok(report)
+    let followed = follow(&all, records, options.tolerance).map_err(LiveError::Build)?;
+    let mut rows = Vec::new();
+    for ((attack, followed), is_cut) in all.iter().zip(followed).zip(cut) {
+        if followed.sent == 0 {
+            skipped.push(format!(
+                "{}, {}: it would have begun after the time was over",
+                attack.rule,
+                attack.adversary.name()
+            ));
+        } else {
+            rows.push(row(attack, followed, is_cut));
+        }
+    }
+    rows.sort_by_key(|row| {
+        let rule = attacks.rules.iter().position(|(_, name)| *name == row.rule);
+        let adversary = attacks.adversaries.iter().position(|one| one.name() == row.adversary);
+        (rule, adversary, row.limit.clone())
+    });
+    unreachable.extend(skipped);
+    Ok(LiveReport { gateway: place.to_string(), seed: options.seed, rows, skipped: unreachable })
 }
 
-/// Returns what can be played at a rule: what needs nothing that a gateway would have to be brought into.
-fn planned<'r>(rule: &str, here: &'r Here, adversaries: &[&'static dyn Adversary]) -> Vec<Planned<'r>> {
-    let aim = here.requests().aim();
-    let playable = |adversary: &&&'static dyn Adversary| {
-        let needs = adversary.needs();
-        !needs.iter().any(|need| matches!(need, Need::Outage | Need::Restarts | Need::Ipv6Network))
+fn row(attack: &Planned, followed: Followed, is_cut: bool) -> LiveRow {
+    LiveRow {
+        rule: attack.rule.clone(),
+        adversary: attack.adversary.name(),
+        limit: attack.limit().map(str::to_owned),
+        length_micros: attack.length.as_micros(),
+        windows_micros: attack.windows.as_micros(),
+        is_cut,
+        followed,
+    }
+}
+
+/// Waits for work, and tells meanwhile which share of its time has gone.
+async fn ticking<T>(work: impl Future<Output = T>, options: &LiveOptions, told: &dyn Fn(f64)) -> T {
+    let began = now();
+    let ticks = async {
+        loop {
+            sleep(TOLD).await;
+            let gone = now().saturating_since(began).as_micros();
+            #[allow(clippy::cast_precision_loss, reason = "it is only shown")]
+            told((gone as f64 / options.length.as_micros().max(1) as f64).min(1.0));
+        }
     };
-    let each = adversaries.iter().filter(playable).flat_map(|adversary| {
-        let focuses = if adversary.is_for_one_limit() { aim.guards.len() } else { 1 };
-        let aims = (0..focuses).map(|focus| Aim { focus, ..aim.clone() });
-        let fitting = aims.filter(|aim| adversary.fits(aim));
-        fitting
-            .map(|aim| Planned { rule: rule.to_owned(), here, aim, adversary: *adversary })
-            .collect::<Vec<_>>()
-    });
-    each.collect()
+    match select(pin!(work), pin!(ticks)).await {
+        Either::Left((done, _)) => done,
+        Either::Right((never, _)) => never,
+    }
 }
 
 impl fmt::Display for LiveError {

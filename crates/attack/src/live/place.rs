@@ -49,7 +49,10 @@ impl Place {
         let host = authority.host().trim_start_matches('[').trim_end_matches(']');
         let port = authority.port_u16().unwrap_or(80);
         let unknown = || PlaceError::Unknown(format!("{host}: no address is known for it"));
-        let address = (host, port).to_socket_addrs().map_err(|_| unknown())?.next().ok_or_else(unknown)?;
+        let found: Vec<SocketAddr> = (host, port).to_socket_addrs().map_err(|_| unknown())?.collect();
+        // A name that stands for both loopback addresses means the one that gateways listen on by default.
+        let ipv4 = found.iter().find(|address| address.is_ipv4());
+        let address = *ipv4.or(found.first()).ok_or_else(unknown)?;
         if !address.ip().is_loopback() && owned != Some(host) {
             return Err(PlaceError::Anothers { host: host.to_owned(), address: address.ip() });
         }
@@ -64,11 +67,6 @@ impl Place {
     /// Returns what requests name as their host, unless a rule asks for another.
     pub(super) fn host(&self) -> &str {
         &self.host
-    }
-
-    /// Returns whether it is on this machine.
-    pub fn is_loopback(&self) -> bool {
-        self.address.ip().is_loopback()
     }
 }
 
@@ -106,7 +104,8 @@ mod tests {
         assert!(matches!(other, Err(PlaceError::Anothers { .. })), "{other:?}");
         assert!(Place::of("http://192.0.2.1:8080", Some("192.0.2.2")).is_err());
         assert!(
-            Place::of("http://192.0.2.1:8080", Some("192.0.2.1")).is_ok_and(|place| !place.is_loopback())
+            Place::of("http://192.0.2.1:8080", Some("192.0.2.1"))
+                .is_ok_and(|place| !place.address().ip().is_loopback())
         );
     }
 

@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
+mod attack;
+mod attack_live;
+mod attack_mistakes;
 mod bound;
 mod cases;
 mod check;

@@ -9,9 +9,10 @@ use tidegate_attack::live::{Attacks, LiveOptions, LiveReport, Place, against};
 use tidegate_policy::Policy;
 use tidegate_review::spoken_count;
 
+use super::Progress;
 use crate::args::AttackArgs;
 use crate::exit::{Exit, Failure};
-use crate::output::{self, Output};
+use crate::output::Output;
 use crate::table::Table;
 
 /// How long an attack on a gateway takes unless said.
@@ -37,10 +38,14 @@ pub(super) fn run(policy: &Arc<Policy>, url: &str, args: &AttackArgs) -> Result<
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
-    let told = |rule: &str, adversary: &str| output::to_stderr(&format!("{rule}: {adversary} …"));
-    let report = runtime.block_on(against(attacks, &place, options, &told));
+    let progress = Progress::new();
+    let report = runtime.block_on(against(attacks, &place, options, &|share| progress.reached(share)));
+    progress.finish();
     let report = report.map_err(Failure::failed)?;
     tell(&report, args)?;
+    if report.sent() == 0 {
+        return Err(Failure::unusable("nothing was sent; see above what it would take"));
+    }
     Ok(if report.differs() { Exit::Disproved } else { Exit::Fine })
 }
 
@@ -53,8 +58,7 @@ fn any_seed() -> u64 {
 fn tell(report: &LiveReport, args: &AttackArgs) -> Result<(), Failure> {
     let mut out = Output::stdout();
     if args.json {
-        let text = serde_json::to_string_pretty(report);
-        out.line(&text.map_err(|error| Failure::failed(format!("cannot write the report: {error}")))?);
+        out.json(report)?;
     } else {
         lines(report, &mut out);
     }
@@ -62,14 +66,24 @@ fn tell(report: &LiveReport, args: &AttackArgs) -> Result<(), Failure> {
 }
 
 fn lines(report: &LiveReport, out: &mut Output) {
-    let mut table =
-        Table::new(["RULE", "ADVERSARY", "SENT", "PASSED", "SIMULATED", "BY THE CLOCK", "OTHERWISE"]);
+    let mut table = Table::new([
+        "RULE",
+        "ADVERSARY",
+        "LIMIT",
+        "SENT",
+        "PASSED",
+        "SIMULATED",
+        "BY THE CLOCK",
+        "OTHERWISE",
+    ]);
     for row in &report.rows {
         let followed = &row.followed;
         let count = |count: u64| spoken_count(count.into());
+        let limit = row.limit.as_deref().unwrap_or_default();
         table.push([
             row.rule.clone(),
             row.adversary.to_owned(),
+            limit.rsplit('/').next().unwrap_or_default().to_owned(),
             count(followed.sent),
             count(followed.admitted),
             count(followed.simulated),
@@ -79,8 +93,9 @@ fn lines(report: &LiveReport, out: &mut Output) {
     }
     table.lines().for_each(|line| out.line(&line));
     for skipped in &report.skipped {
-        out.line(&format!("not attacked: {skipped}"));
+        out.line(&format!("not played: {skipped}"));
     }
+    shortened(report, out);
     for row in &report.rows {
         for difference in &row.followed.differences {
             let did = if difference.passed { "let it pass" } else { "refused it" };
@@ -90,13 +105,43 @@ fn lines(report: &LiveReport, out: &mut Output) {
             ));
         }
     }
+    verdict(report, out);
+}
+
+/// Tells what was played for less than it takes to show all of it.
+fn shortened(report: &LiveReport, out: &mut Output) {
+    let too_short = report.rows.iter().filter(|row| row.length_micros < row.windows_micros);
+    if let Some(longest) = too_short.clone().map(|row| row.windows_micros).max() {
+        let longest = Span::from_micros(longest);
+        let rows = too_short.count();
+        out.line(&format!(
+            "{rows} attacks saw less than two windows of their limits; --for {longest} would show the slowest"
+        ));
+    }
+    let cut = report.rows.iter().filter(|row| row.is_cut).count();
+    if cut > 0 {
+        out.line(&format!("{cut} attacks used up their share of --requests"));
+    }
+}
+
+fn verdict(report: &LiveReport, out: &mut Output) {
+    let (gateway, seed) = (&report.gateway, report.seed);
+    let undecided: u64 = report.rows.iter().map(|row| row.followed.undecided).sum();
+    if undecided > 0 {
+        out.line(&format!(
+            "{} requests were answered without the limits' counts, and show nothing: the store was down, or the gateway \
+             took no more",
+            spoken_count(undecided.into())
+        ));
+    }
     if report.differs() {
         out.line(&format!(
-            "{} and the simulation differ: it is not governed by this policy, several processes count apart, it had counted \
-             others' requests on these keys, or one of the two is wrong",
-            report.gateway
+            "{gateway} and the simulation differ (seed {seed}): it is not governed by this policy, several processes count \
+             apart, others' requests were counted on the same keys, its clock is off by more than --tolerance, or one of \
+             the two is wrong. Accounts, sessions and addresses were new; a limit that has one key for everybody counts \
+             others too"
         ));
-    } else {
-        out.line(&format!("{} did what the simulation says, up to clocks and the network", report.gateway));
+    } else if report.sent() > 0 {
+        out.line(&format!("{gateway} did what the simulation says, up to clocks and the network"));
     }
 }
