@@ -160,6 +160,18 @@ mod tests {
         );
     }
 
+    /// Guards against addresses that are told of and have not sent anything.
+    #[test]
+    fn an_attack_that_is_over_before_all_have_sent_tells_of_those_that_did() {
+        let mut testbed = Testbed::of([(log(5, HOUR), ADDRESS)]).lasting(Span::from_secs(5));
+        testbed.play.means.rate = 10;
+        let says = testbed.exposed(&Addresses).unwrap().says;
+        assert!(
+            says.starts_with("50 addresses made 50 guesses at one account in 5s, where one made 1: "),
+            "{says}"
+        );
+    }
+
     /// Guards against a day's play of a quick limit that would take all night: so many addresses are used as can be paid for.
     #[test]
     fn no_more_addresses_are_used_than_a_play_has_requests_for() {

@@ -104,6 +104,14 @@ mod tests {
         assert!((450..464).contains(&(all / 60)), "{all}");
     }
 
+    /// Guards against a client that is never told, since it never asks for more than it gets: a bucket's next unit is there
+    /// after ten seconds, and not after the forty in which it fills.
+    #[test]
+    fn it_asks_for_one_more_to_be_told_when_to_come_back() {
+        let trial = trial(&Burst, bucket(), &play(Span::from_secs(9), HOUR));
+        assert_eq!(trial.admitted[4] - trial.admitted[0], 10_000_000);
+    }
+
     /// Told when to come back, it takes one unit at a time, within the second that Retry-After is rounded up to.
     #[test]
     fn told_when_to_come_back_it_gets_nearly_the_whole_rate_of_a_counter_and_a_bucket() {

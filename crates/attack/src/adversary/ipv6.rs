@@ -124,6 +124,14 @@ mod tests {
         );
     }
 
+    /// Guards against a rotation that leads around the narrower of two keys only.
+    #[test]
+    fn a_new_network_is_a_new_host_as_well() {
+        let mut testbed = Testbed::of([(log(3, HOUR), BY_HOST), (log(3, HOUR), ADDRESS)]).lasting(HOUR);
+        testbed.play.means.ipv6_prefix = 56;
+        assert_eq!(testbed.met(&Ipv6).admitted, 256 * 3);
+    }
+
     /// Guards against a hole that hides behind a limit on the account: it still lets one machine try everybody.
     #[test]
     fn a_key_of_128_bits_is_exposed_also_beside_a_limit_on_the_account() {

@@ -194,6 +194,18 @@ mod tests {
         }
     }
 
+    /// Guards against a counter that is asked exactly at a boundary, when the window before still weighs in full.
+    #[test]
+    fn a_counter_is_asked_at_no_boundary() {
+        let quota = Quota::sliding_counter(250, Span::from_millis(1)).unwrap();
+        for seed in 0..16 {
+            let play = play(Span::from_micros(seed), Span::from_millis(4));
+            let trial = seats(Paced.seats(&Aim::at(quota), &play), quota, &play, seed);
+            assert_eq!(trial.refused, 0, "with chance {seed}");
+            assert!(trial.admitted.len() > 790, "{}", trial.admitted.len());
+        }
+    }
+
     #[test]
     fn it_needs_a_limit_that_lets_one_request_pass() {
         let mut aim = Aim::at(log());

@@ -51,7 +51,7 @@ impl Adversary for Refill {
 mod tests {
     use tidegate_algorithms::{Anchor, Rate, Span};
 
-    use super::super::testing::trial::{bucket, fixed, log, play, trial};
+    use super::super::testing::trial::{MIDNIGHT, bucket, fixed, log, play, trial};
     use super::*;
 
     /// The closed forms of an attack from idle, at the last instant that a play holds.
@@ -98,5 +98,13 @@ mod tests {
         attains_from_idle(fixed(Anchor::Clock), start, Span::from_micros(3_600_000_001));
         let trial = trial(&Refill, fixed(Anchor::Clock), &play(start, Span::from_micros(3_600_000_001)));
         assert_eq!(trial.admitted.len(), 605);
+    }
+
+    /// Guards against a window of which only the rest of the play is taken: he waits for its end.
+    #[test]
+    fn it_begins_just_before_a_boundary() {
+        let trial = trial(&Refill, fixed(Anchor::Clock), &play(Span::from_secs(17), Span::from_secs(60)));
+        assert_eq!(trial.admitted[0], MIDNIGHT + 30_000_000 - 1);
+        assert_eq!(trial.admitted[5], MIDNIGHT + 30_000_000);
     }
 }

@@ -118,6 +118,16 @@ mod tests {
         assert_eq!(peak(StoreKind::OwnClocks, Span::ZERO), 5);
     }
 
+    /// Guards against bursts at windows that an earlier one has emptied: of two volleys of ten, five meet one that is spent.
+    #[test]
+    fn each_pair_of_volleys_meets_three_windows_that_nobody_has_spent() {
+        let (aim, minutes) =
+            (aim(StoreKind::OwnClocks, Span::from_secs(1)), play(Span::from_secs(9), Span::from_secs(290)));
+        let pairs = u64::try_from(volleys(&aim, &minutes).len()).unwrap() / 2;
+        let measured = measured(&Skew, &aim, &minutes);
+        assert_eq!((pairs, measured.admitted, measured.refused()), (3, 3 * 15, 3 * 5));
+    }
+
     #[test]
     fn all_three_lie_in_a_span_shorter_than_a_window_by_twice_the_difference() {
         let skew = Span::from_secs(1);

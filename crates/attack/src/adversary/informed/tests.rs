@@ -1,5 +1,7 @@
 use std::sync::Arc;
 
+use tidegate_algorithms::Calendar;
+
 use super::super::testing::trial::{Trial, bucket, counter, fixed, log, play, trial};
 use super::super::{VICTIM, adversaries};
 use super::*;
@@ -15,6 +17,8 @@ fn quotas() -> Vec<Quota> {
         Ok(fixed(Anchor::Clock)),
         Quota::fixed_window(1, secs(7), Anchor::Clock),
         Quota::fixed_window(20, micros(1_234_567), Anchor::Clock),
+        // Weeks begin on Mondays, and the clock's first day was a Thursday.
+        Quota::calendar_window(3, Calendar::Week),
         Ok(fixed(Anchor::FirstHit)),
         Quota::fixed_window(3, micros(98_765), Anchor::FirstHit),
         Ok(log()),

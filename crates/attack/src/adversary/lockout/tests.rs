@@ -173,6 +173,17 @@ fn who_is_left_alone_or_nearly_so_gets_through() {
     table(Span::from_secs(10), 60_000, [0.5, 2.9, 1.4, 99.8]);
 }
 
+/// Guards against a victim whom his own visits shut out, so that an attack is blamed for it.
+#[test]
+fn the_victim_comes_so_rarely_that_his_limits_hardly_ever_refuse_him() {
+    let lockout = Quota::lockout(5, Span::from_secs(300), Span::from_secs(900)).unwrap();
+    let play = play(60_000, Span::ZERO);
+    for quota in [fixed(Anchor::Clock), log(), counter(), bucket(), lockout] {
+        let alone = seen(victim(&Aim::at(quota), &play).seats(), quota, &play);
+        assert!(alone.tries > 10 && alone.denied * 100 <= alone.tries, "{quota:?} {alone:?}");
+    }
+}
+
 /// Guards against figures of single runs taken for what a pace does.
 #[test]
 fn paced_at_the_limit_what_is_denied_hangs_on_the_phase_of_windows() {
