@@ -12,7 +12,7 @@
 
 use tidegate_algorithms::{
     Anchor, Ask, Change, Counter, FixedWindow, Lock, Log, Quota, Retry, Span, Stamp, State, Timestamp,
-    Window, carry, decide, peek,
+    Window, carry, decide, keep_until, peek,
 };
 
 /// A state under a quota, and what it owes.
@@ -45,6 +45,12 @@ impl Kept {
             self.quota = *quota;
         }
         self.pay(now);
+    }
+
+    /// Returns whether it cannot be told from a fresh one from an instant on.
+    pub(super) fn is_over(&self, now: Timestamp) -> bool {
+        let is_over = |state| keep_until(&self.quota, state, now) <= now;
+        self.debt == 0 && self.state.as_ref().is_none_or(is_over)
     }
 
     /// Takes a charge that was decided elsewhere.

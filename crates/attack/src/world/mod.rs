@@ -184,7 +184,7 @@ fn store(setting: Setting) -> Watched {
             Watched::other(Arc::new(Plain::over(Racy::new(gap, Write::Over))))
         }
         StoreKind::Evicting { keys } => Watched::other(Arc::new(Plain::over(Evicting::new(keys)))),
-        StoreKind::OwnClocks => Watched::other(Arc::new(Plain::over(OwnClocks::default()))),
+        StoreKind::OwnClocks => Watched::other(Arc::new(Plain::over(OwnClocks::new(setting.skew)))),
     }
 }
 

@@ -3,6 +3,7 @@
 //! It decides as every store of ours does, batch by batch, all or nothing. What it reads and what becomes of what it writes
 //! is a [`Table`]'s, and that is where the bad examples differ. A wait that it tells does not count what a bucket owes.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -30,6 +31,32 @@ pub(super) trait Table: Send {
 
     /// Returns how many keys are held.
     fn keys(&self) -> usize;
+}
+
+/// What is held by keys, looked through whenever it has grown to twice of what was left: a flood of keys must not fill the
+/// memory with what means nothing any more.
+pub(super) struct Held<V> {
+    pub(super) by_key: HashMap<Key, V>,
+    due: usize,
+}
+
+/// So few keys are not looked through.
+const FEW: usize = 1 << 12;
+
+impl<V> Default for Held<V> {
+    fn default() -> Self {
+        Self { by_key: HashMap::new(), due: FEW }
+    }
+}
+
+impl<V> Held<V> {
+    /// Drops what is over, when it is time for it.
+    pub(super) fn sweep(&mut self, is_over: impl Fn(&V) -> bool) {
+        if self.by_key.len() >= self.due {
+            self.by_key.retain(|_, value| !is_over(value));
+            self.due = self.by_key.len().saturating_mul(2).max(FEW);
+        }
+    }
 }
 
 /// A store that tells how full it is.

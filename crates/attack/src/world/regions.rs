@@ -5,13 +5,13 @@
 //! finds every region as it was before: N·L in each window for as long as somebody likes, and of a bucket N·B once, for which
 //! all of them then owe.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use tidegate_algorithms::{Span, Timestamp};
 
 use super::kept::{Charge, Kept};
-use super::plain::{Key, Plain, Table, lock};
+use super::plain::{Held, Key, Plain, Table, lock};
 
 /// Charges that are under way to each region, in the order in which they arrive.
 type Under = Arc<Mutex<Vec<VecDeque<Sent>>>>;
@@ -29,13 +29,13 @@ pub(super) struct Region {
     number: usize,
     lag: Span,
     under: Under,
-    held: HashMap<Key, Kept>,
+    held: Held<Kept>,
 }
 
 /// Makes the stores of so many regions.
 pub(super) fn replicated(regions: usize, lag: Span) -> Vec<Plain<Region>> {
     let under: Under = Arc::new(Mutex::new(vec![VecDeque::new(); regions]));
-    let region = |number| Region { number, lag, under: Arc::clone(&under), held: HashMap::new() };
+    let region = |number| Region { number, lag, under: Arc::clone(&under), held: Held::default() };
     (0..regions).map(region).map(Plain::over).collect()
 }
 
@@ -47,7 +47,7 @@ impl Region {
         while inbox.front().is_some_and(|sent| sent.arrives <= now)
             && let Some(sent) = inbox.pop_front()
         {
-            let kept = self.held.entry(sent.key).or_insert_with(|| Kept::fresh(sent.charge.quota));
+            let kept = self.held.by_key.entry(sent.key).or_insert_with(|| Kept::fresh(sent.charge.quota));
             kept.take(&sent.charge, sent.arrives);
         }
     }
@@ -63,21 +63,22 @@ impl Region {
 impl Table for Region {
     fn read(&mut self, key: Key, now: Timestamp) -> Option<Kept> {
         self.receive(now);
-        self.held.get(&key).cloned()
+        self.held.by_key.get(&key).cloned()
     }
 
-    fn write(&mut self, key: Key, left: Kept, charge: Option<Charge>, _now: Timestamp) {
+    fn write(&mut self, key: Key, left: Kept, charge: Option<Charge>, now: Timestamp) {
         if let Some(charge) = charge {
             self.send(key, charge);
         }
-        self.held.insert(key, left);
+        self.held.by_key.insert(key, left);
+        self.held.sweep(|kept| kept.is_over(now));
     }
 
     fn forget(&mut self, key: Key) {
-        self.held.remove(&key);
+        self.held.by_key.remove(&key);
     }
 
     fn keys(&self) -> usize {
-        self.held.len()
+        self.held.by_key.len()
     }
 }

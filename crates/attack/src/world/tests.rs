@@ -78,6 +78,25 @@ fn regions_know_each_others_charges_after_the_lag_and_not_before() {
     assert_eq!(ask(&mut after, 200_000, 9).0, 0);
 }
 
+/// Guards the memory: a flood of keys leaves no more than those that still mean something, in stores of the bench's own too.
+#[test]
+fn keys_that_mean_nothing_any_more_are_dropped() {
+    let gap = Span::from_millis(1);
+    let wrong = [StoreKind::StaleCheck { gap }, StoreKind::ReadModifyWrite { gap }, StoreKind::OwnClocks];
+    let wrong = wrong.map(|store| Setting { store, skew: Span::from_secs(1), ..Setting::default() });
+    let replicated = Setting { regions: 2, lag: Some(gap), ..Setting::default() };
+    for setting in wrong.into_iter().chain([replicated]) {
+        let mut world = world(window(5), setting);
+        for subject in 0..40_000 {
+            // A hundred a second, so that a thousand are of the window in which it ends.
+            let now = u64::from(subject) * SECOND / 100;
+            world.request(at(now), &Who::new(subject, home(subject)), Outcome::Failure, Role::Adversary);
+        }
+        let (keys, _) = world.usage();
+        assert!((1_000..20_000).contains(&keys), "{keys}: {setting:?}");
+    }
+}
+
 /// Guards against an outage that is counted, that never ends, or whose shares are wholes.
 #[test]
 fn a_lost_store_denies_lets_through_or_leaves_shares_and_counts_again_when_it_is_back() {

@@ -4,21 +4,28 @@
 //! for twice the clocks' difference longer, so a span s meets as many windows as one of s + 2δ does by one clock. Our Redis
 //! store asks the Redis what time it is.
 
-use std::collections::HashMap;
-
-use tidegate_algorithms::{Anchor, Quota, Timestamp};
+use tidegate_algorithms::{Anchor, Quota, Span, Timestamp};
 
 use super::super::kept::{Charge, Kept};
-use super::super::plain::{Key, Table};
+use super::super::plain::{Held, Key, Table};
 
 /// A state for each window of the clock; of what has no such windows, one.
-#[derive(Default)]
 pub(in super::super) struct OwnClocks {
-    held: HashMap<Key, Vec<(u64, Kept)>>,
+    held: Held<Vec<(u64, Kept)>>,
+    /// How far two clocks are apart at most.
+    apart: Span,
 }
 
 /// So many windows of a key are kept: the last ones by any clock that is not off by more.
 const MOST_WINDOWS: usize = 4;
+
+impl OwnClocks {
+    /// Builds an empty table for clocks that are so far off at most.
+    pub(in super::super) fn new(skew: Span) -> Self {
+        let apart = Span::from_micros(skew.as_micros().saturating_mul(2));
+        Self { held: Held::default(), apart }
+    }
+}
 
 /// Returns which window it is by the clock of whoever asks.
 fn number(quota: &Quota, now: Timestamp) -> u64 {
@@ -32,26 +39,30 @@ fn number(quota: &Quota, now: Timestamp) -> u64 {
 
 impl Table for OwnClocks {
     fn read(&mut self, key: Key, now: Timestamp) -> Option<Kept> {
-        let windows = self.held.get(&key)?;
+        let windows = self.held.by_key.get(&key)?;
         let is_this = |(of, kept): &&(u64, Kept)| *of == number(&kept.quota, now);
         windows.iter().find(is_this).map(|(_, kept)| kept.clone())
     }
 
     fn write(&mut self, key: Key, left: Kept, _charge: Option<Charge>, now: Timestamp) {
-        let windows = self.held.entry(key).or_default();
+        let windows = self.held.by_key.entry(key).or_default();
         let of = number(&left.quota, now);
         windows.retain(|(held, _)| *held != of);
         windows.push((of, left));
         if windows.len() > MOST_WINDOWS {
             windows.remove(0);
         }
+        // For whoever is the furthest behind as well.
+        let behind = now.as_micros().saturating_sub(self.apart.as_micros());
+        let behind = Timestamp::saturating_from_micros(behind);
+        self.held.sweep(|windows| windows.iter().all(|(_, kept)| kept.is_over(behind)));
     }
 
     fn forget(&mut self, key: Key) {
-        self.held.remove(&key);
+        self.held.by_key.remove(&key);
     }
 
     fn keys(&self) -> usize {
-        self.held.len()
+        self.held.by_key.len()
     }
 }
