@@ -162,9 +162,9 @@ fn look_closer(
                 let mut tried = moved.clone();
                 tried.extend(group.map(|one| (one.number, other)));
                 let follower = Follower { moved: tried.clone(), ..Follower::new(attacks, tolerance, when)? };
-                let followed = follower.decide(records).swap_remove(index);
-                if worth(&followed) < worth(best) {
-                    better = Some((tried, followed));
+                let result = follower.decide(records).swap_remove(index);
+                if worth(&result) < worth(best) {
+                    better = Some((tried, result));
                     break 'search;
                 }
             }

@@ -131,9 +131,9 @@ mod tests {
         assert_eq!(kind_by(&typed, 429, &OURS, r#"{"type":"https://example.com/limit"}"#), Kind::Refused);
         let text = tidegate_policy::parse(
             "policy.yaml",
-            "tidegate: 1\napi: { listen: 127.0.0.1:0 }\nproblem: { content_type: text/plain, body: no }\nrules:\n  - name: a\n    match: { path: /** }\n    limits:\n      - { name: b, says: One a minute., key: global, fixed_window: { limit: 1, window: 1m, anchor: clock } }\n",
+            "tidegate: 1\napi: { listen: 127.0.0.1:0 }\nproblem: { content_type: text/plain, body: wait }\nrules:\n  - name: a\n    match: { path: /** }\n    limits:\n      - { name: b, says: One a minute., key: global, fixed_window: { limit: 1, window: 1m, anchor: clock } }\n",
         );
-        let text = text.unwrap().policy.problem;
+        let text = text.unwrap().problem;
         let plain = [("content-type", "text/plain"), ("cache-control", "no-store")];
         assert_eq!(kind_by(&text, 429, &plain, "no"), Kind::Refused);
         assert_eq!(kind_by(&text, 429, &OURS, "no"), Kind::Passed);

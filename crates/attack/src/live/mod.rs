@@ -142,7 +142,7 @@ pub async fn against(
     }
     let sources = Sources::to(place);
     let Plan { attacks: all, lanes, mut skipped } =
-        Plan::new(reached, sources, attacks.adversaries, &options);
+        Plan::new(&reached, sources, attacks.adversaries, &options);
     let client = Client::new(place, sources, &attacks.policy.problem);
     let driven = ticking(drive_all(&client, &all, &lanes, &options), &options, told).await?;
     let (mut records, mut cut) = (Vec::new(), vec![false; all.len()]);

@@ -51,14 +51,14 @@ pub(super) struct Plan {
 impl Plan {
     /// Makes a plan for rules, each with its requests.
     pub(super) fn new(
-        rules: Vec<(String, Requests)>,
+        rules: &[(String, Requests)],
         sources: Sources,
         adversaries: &[&'static dyn Adversary],
         options: &LiveOptions,
     ) -> Self {
         let mut plan = Self::default();
         let mut wanted = Vec::new();
-        for rule in &rules {
+        for rule in rules {
             for adversary in adversaries {
                 plan.choose(rule, *adversary, (sources, options), &mut wanted);
             }
