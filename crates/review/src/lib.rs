@@ -16,7 +16,7 @@ pub use figures::{float, spoken_chance, spoken_count, spoken_time, whole, writte
 pub use finding::{Finding, Severity};
 pub use guess::{Allowance, DAY, Guess, GuessError, GuessTimes, YEAR, lowered, stretched};
 pub use lint::reach::{Kind as KeyKind, is_phone, kind as key_kind};
-pub use lint::{Lint, lints, review};
+pub use lint::{Lint, USUAL_BUDGET, lints, review};
 pub use threat::{CompareError, Difference, Row, RuleRows, ThreatModel, compare};
 
 #[cfg(test)]

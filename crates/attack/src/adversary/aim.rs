@@ -3,6 +3,7 @@
 use tidegate::{OnStoreFailure, OnSuccess, Quota};
 use tidegate_algorithms::Span;
 use tidegate_policy::{Class, Code, Price};
+use tidegate_review::USUAL_BUDGET;
 
 use crate::world::Setting;
 
@@ -105,6 +106,8 @@ pub struct Aim {
     pub class: Class,
     /// The code that is guessed at.
     pub code: Option<Code>,
+    /// The chance within a year that a blind guess succeeds that is borne: the policy's budget, or the usual one.
+    pub borne: f64,
     /// What a request costs its operator.
     pub price: Option<Price>,
     /// The limits that refuse, among them those of other rules that apply to the same requests.
@@ -158,6 +161,7 @@ impl Aim {
             rule: "limit".to_owned(),
             class: Class::Api,
             code: None,
+            borne: USUAL_BUDGET,
             price: None,
             guards: vec![guard],
             focus: 0,

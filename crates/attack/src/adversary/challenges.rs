@@ -7,7 +7,7 @@
 use tidegate_algorithms::Timestamp;
 use tidegate_review::{DAY, Guess, spoken_chance, spoken_count};
 
-use super::exposed::{BORNE, counted};
+use super::exposed::counted;
 use super::schedule::books::{Books, reading};
 use super::schedule::rotation::{Rotation, at_full_rate};
 use super::{Adversary, Aim, Beside, Exposed, Guard, Need, Play, at_victim};
@@ -62,7 +62,7 @@ impl Adversary for Challenges {
         }
         let a_year = beside.guesses_in_a_year();
         let chance = guess.chance_of(a_year);
-        (chance > BORNE).then(|| Exposed {
+        (chance > aim.borne).then(|| Exposed {
             finding: Some("attempts-die-with-the-code"),
             says: format!(
                 "{} were made at one account in {}, {attempts} at each code: {} in a year, which succeed with {}",

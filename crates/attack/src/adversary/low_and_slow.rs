@@ -7,7 +7,6 @@
 use tidegate_algorithms::{Span, Timestamp};
 use tidegate_review::{DAY, Guess, spoken_chance, spoken_count, spoken_time};
 
-use super::exposed::BORNE;
 use super::{Adversary, Aim, Beside, Exposed, Guard, Need, Play, at_victim};
 use crate::act::{Act, Actor, Answer, Chance, Seat};
 
@@ -55,7 +54,7 @@ impl Adversary for LowAndSlow {
             1 => "one try".to_owned(),
             stores => format!("one try for each of {stores} counts"),
         };
-        (chance > BORNE).then(|| Exposed {
+        (chance > aim.borne).then(|| Exposed {
             finding: Some("no-long-horizon-cap"),
             says: format!(
                 "{tries} every {} was never refused: {} in a year, which succeed with {}",
@@ -127,6 +126,9 @@ mod tests {
             exposed.says,
             "one try every 15.00 minutes was never refused: 35,040 in a year, which succeed with 10 %"
         );
+        let mut borne = Testbed::of([(log(3, QUARTER), ACCOUNT)]).guessing(digits(3));
+        borne.aim.borne = 0.2;
+        assert_eq!(borne.exposed(&LowAndSlow), None, "10 % a year where 20 % are borne");
         let long = Testbed::of([(log(3, QUARTER), ACCOUNT), (log(9, A_DAY), ACCOUNT)]).guessing(digits(3));
         assert_eq!(long.exposed(&LowAndSlow), None);
     }

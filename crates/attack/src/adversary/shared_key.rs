@@ -93,7 +93,7 @@ impl Adversary for SharedKey {
             // A limit on what is sent is there for its price, and stops everybody on purpose.
             (_, None) if aim.is_sign_in() && guard.keyed == Keyed::EVERYONE => Some(Exposed {
                 finding: None,
-                says: format!("{} is a switch that shuts everybody out: {figures}{shut_out}", guard.name),
+                says: format!("{} is one key for everybody: {figures}{shut_out}", guard.name),
             }),
             _ => None,
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tidegate::{BuildError, Counts, Limit, Limiter, Prepared, Snapshot, Store};
 use tidegate_policy::Class;
+use tidegate_review::USUAL_BUDGET;
 
 use super::Target;
 use crate::act::Who;
@@ -149,6 +150,7 @@ impl KeyedLimits {
             rule: "limits".to_owned(),
             class,
             code: None,
+            borne: USUAL_BUDGET,
             price: None,
             guards: guards.collect(),
             focus: 0,

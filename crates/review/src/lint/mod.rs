@@ -21,6 +21,8 @@ use crate::finding::Finding;
 use draft::Draft;
 use view::View;
 
+pub use view::USUAL_BUDGET;
+
 /// A rule of the review.
 #[derive(Debug, Clone, Copy)]
 pub struct Lint {

@@ -7,7 +7,7 @@ use super::reach;
 use crate::guess::{DAY, Guess};
 
 /// The chance within a year that is borne where the file does not say one.
-const USUAL_BUDGET: f64 = 0.01;
+pub const USUAL_BUDGET: f64 = 0.01;
 
 /// A policy, and what is derived from it more than once.
 pub(super) struct View<'p> {

@@ -32,9 +32,6 @@ pub struct Beside<'a> {
     pub play: &'a Play,
 }
 
-/// The chance within a year that is borne where nobody says otherwise, as the review has it.
-pub(super) const BORNE: f64 = 0.01;
-
 impl Beside<'_> {
     /// Returns how long the attack went on, to the nearest second, as sentences tell it; a second at least.
     pub(super) fn went_on(&self) -> Span {

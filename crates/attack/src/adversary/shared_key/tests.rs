@@ -69,7 +69,7 @@ fn a_limit_for_everyone_where_people_sign_in_is_a_switch() {
     let exposed = exposed.unwrap();
     assert_eq!(exposed.finding, None);
     assert!(
-        exposed.says.starts_with("shared is a switch that shuts everybody out: 100 % of "),
+        exposed.says.starts_with("shared is one key for everybody: 100 % of "),
         "{}",
         exposed.says
     );

@@ -10,7 +10,7 @@ use tidegate_review::review;
 use super::super::testing::testbed::DAY;
 use super::super::testing::trial::play;
 use super::super::{Adversary, Aim, Exposed, Play, adversaries, named};
-use super::{example, exposed};
+use super::{example, exposed, parse, text};
 use crate::measure::Measured;
 use crate::stage::Stage;
 use crate::target::Requests;
@@ -41,7 +41,10 @@ struct Attacked {
 impl Attacked {
     /// Prepares an attack on a page's example: the first is bad, the second good.
     fn at(page: &str, index: usize) -> Self {
-        let policy = example(page, index);
+        Self::of(example(page, index))
+    }
+
+    fn of(policy: Arc<Policy>) -> Self {
         let verify = policy.rules.iter().position(|rule| rule.name == "verify").unwrap();
         let requests = Requests::new(Arc::clone(&policy), verify).unwrap();
         let aim = requests.aim();
@@ -86,6 +89,19 @@ fn a_policy_that_the_review_finds_sound_is_exposed_by_nobody() {
         let finding = exposed.as_ref().and_then(|exposed| exposed.finding);
         assert!(finding.is_none_or(|finding| found.contains(finding)), "{}: {exposed:?}", adversary.name());
     }
+}
+
+/// Guards against a chance that a policy's budget bears and that is shown as a mistake, and the other way round.
+#[test]
+fn what_a_policy_says_is_borne_is_no_mistake() {
+    let id = "attempts-die-with-the-code";
+    let cycling = named("challenge-cycling").unwrap();
+    let bearing = |budget: &str| {
+        let policy = parse(&format!("{}\nbudget: {{ guess_per_year: {budget} }}\n", text(id, 0)));
+        Attacked::of(policy).exposed(cycling)
+    };
+    assert!(bearing("10%").is_some_and(|exposed| exposed.finding == Some(id)));
+    assert_eq!(bearing("50%"), None);
 }
 
 macro_rules! pages {

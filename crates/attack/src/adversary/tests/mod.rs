@@ -16,9 +16,16 @@ use crate::stage::Stage;
 
 /// Reads an example of a page of the review: the first is bad, the second good.
 fn example(id: &str, index: usize) -> Arc<Policy> {
-    let text = fs::read_to_string(page(id)).unwrap();
-    let yaml = text.split("```yaml\n").nth(index + 1).unwrap().split("```").next().unwrap();
-    Arc::new(tidegate_policy::parse("page.yaml", yaml).unwrap())
+    parse(&text(id, index))
+}
+
+fn text(id: &str, index: usize) -> String {
+    let page = fs::read_to_string(page(id)).unwrap();
+    page.split("```yaml\n").nth(index + 1).unwrap().split("```").next().unwrap().to_owned()
+}
+
+fn parse(text: &str) -> Arc<Policy> {
+    Arc::new(tidegate_policy::parse("page.yaml", text).unwrap())
 }
 
 /// Plays an adversary, if he fits, sees to it that nothing exceeds its bound, and returns what he exposes beside what one

@@ -8,6 +8,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use tidegate::Counts;
 use tidegate_policy::{Class, KeySource, Limit, Policy, Reads, Rule, StoreChoice};
+use tidegate_review::USUAL_BUDGET;
 
 use super::phones::RANGE;
 use super::search::{Aimed, prepare};
@@ -36,6 +37,7 @@ pub(super) fn aim(aimed: Aimed<'_>, shape: &Shape) -> Aim {
         class: rule.class,
         senders: code.filter(|code| code.step.is_none()).map_or_else(Vec::new, |_| senders(aimed)),
         code: code.cloned(),
+        borne: policy.budget.map_or(USUAL_BUDGET, |budget| budget.guess_per_year),
         price: rule.price.clone(),
         focus: guards.iter().position(is_own).unwrap_or(0),
         setting: setting(policy),
