@@ -80,15 +80,15 @@ const LIMITS: [(&str, &str, &str, &str); 9] = [
 ];
 
 fn policy(upstream: SocketAddr, limits: &[(&str, &str, &str, &str)]) -> String {
-    let mut text = format!(
+    let head = format!(
         "tidegate: 1
 gateway: {{ listen: 127.0.0.1:0, upstream: \"http://{upstream}\" }}
 keys: {{ account: {{ json: /account }}, client: {{ client_ip: {{ ipv4: 32, ipv6: 64 }} }} }}
 rules:
 "
     );
-    for (name, key, more, quota) in limits {
-        text.push_str(&format!(
+    let rules = limits.iter().map(|(name, key, more, quota)| {
+        format!(
             "  - name: {name}
     match: {{ method: POST, path: /{name} }}
     limits:
@@ -98,9 +98,9 @@ rules:
         {more}
         {quota}
 "
-        ));
-    }
-    text
+        )
+    });
+    head + &rules.collect::<Vec<_>>().concat()
 }
 
 struct Gateway {
@@ -285,8 +285,5 @@ fn what_takes_longer_than_there_is_time_for_is_told_with_the_time_it_takes() {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert!(told.contains("not played: everyone, greedy: it takes 2h of its own"), "{told}");
     assert!(!told.lines().any(|line| line.starts_with("everyone ")), "{told}");
-    assert!(
-        told.contains("attacks saw less than two windows of their limits; --for 80m would"),
-        "{told}"
-    );
+    assert!(told.contains("attacks saw less than two windows of their limits; --for 80m would"), "{told}");
 }
