@@ -88,8 +88,9 @@ fn worst_of_each(rows: &[Row]) -> Vec<&Row> {
 
 fn cells(row: &Row) -> [String; 9] {
     let mark = if row.is_exceeded { "!" } else { " " };
-    let details = [row.with.clone(), row.uncounted()].into_iter().flatten();
-    let with: String = details.map(|detail| format!(", {detail}")).collect();
+    let name = format!("{mark} {}", row.adversary);
+    let told = [Some(name), row.with.clone(), row.uncounted()].into_iter().flatten();
+    let told = told.collect::<Vec<_>>().join(", ");
     let [second, minute, hour, day] =
         SPANS.map(|span| row.worst.peak(span).map_or_else(String::new, InSpan::of_bound));
     let guess = row.guess.as_ref();
@@ -98,7 +99,7 @@ fn cells(row: &Row) -> [String; 9] {
     let any = if row.worst.subjects > 1 && guess.is_some() { ", any of them" } else { "" };
     let denied = row.worst.people.share_denied().map_or_else(String::new, spoken_chance);
     [
-        format!("{mark} {}{with}", row.adversary),
+        told,
         second,
         minute,
         hour,
