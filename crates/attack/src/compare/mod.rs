@@ -30,7 +30,7 @@ pub struct Comparison {
     pub requests: u64,
     /// The limits.
     pub columns: Vec<Column>,
-    /// What keeps a promise of so many in the span.
+    /// What keeps the promise that the first limit's numbers sound like: so many in its window.
     pub promise: Option<Promise>,
 }
 
@@ -93,14 +93,15 @@ pub fn compare(
         attacks.extend(all.into_iter().map(|attack| (index, attack)));
     }
     let columns = candidates.iter().map(|candidate| column(candidate, span, guess));
-    let first = candidates.first().map(Quota::nominal);
+    // The promise is what the first limit's own numbers sound like, whatever span is compared.
+    let first = candidates.first().map(|first| (first.nominal(), first.window()));
     let mut comparison = Comparison {
         seed: options.seed,
         span_micros: span.as_micros(),
         code: guess.to_string(),
         requests: 0,
         columns: columns.collect(),
-        promise: first.and_then(|most| promises(most, span)),
+        promise: first.and_then(|(most, window)| promises(most, window)),
     };
     for (index, done) in run(&attacks, played)? {
         comparison.requests = comparison.requests.saturating_add(done.requests);

@@ -99,11 +99,8 @@ fn promised(html: &mut Html, promise: &Promise) {
     }
     html.raw("<ol class=\"promise\">\n");
     for keeper in &promise.kept_by {
-        let (limit, but) = (escape(&keeper.limit), escape(keeper.but));
-        let (bound, rate) = (spoken_count(keeper.bound), keeper.in_the_long_run);
-        html.raw(&format!(
-            "<li><code>{limit}</code>: {bound} in any {span} at most, {rate:.1} in the long run; it {but}</li>\n"
-        ));
+        let (limit, says) = (escape(&keeper.limit), escape(&keeper.says()));
+        html.raw(&format!("<li><code>{limit}</code>: of that, {says}</li>\n"));
     }
     html.raw("</ol>\n");
 }

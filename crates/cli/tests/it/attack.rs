@@ -131,7 +131,7 @@ fn limits_stand_side_by_side_with_what_keeps_the_promise() {
     assert_eq!(cells("  as seen"), ["10", "6"]);
     assert_eq!(cells("at once"), ["5", "4"]);
     assert_eq!(cells("in the first day, at most"), ["25", "16"]);
-    let (_, promise) = told.split_once("to promise never more than 5 in any 6h, use\n").unwrap();
+    let (_, promise) = told.split_once("to promise never more than 5 in any 6h, use one of\n").unwrap();
     assert!(promise.contains("sliding_log: { limit: 5, window: 6h }"), "{promise}");
     let page = std::fs::read_to_string(&path).unwrap();
     assert!(page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"), "{page:.200}");

@@ -82,14 +82,10 @@ fn rows(comparison: &Comparison, span: Span) -> Vec<Figure> {
 
 fn tell(promise: &Promise, out: &mut Output) {
     let (most, span) = (promise.most, Span::from_micros(promise.micros));
-    out.line(&format!("to promise never more than {} in any {span}, use", spoken_count(most.into())));
+    out.line(&format!("to promise never more than {} in any {span}, use one of", spoken_count(most.into())));
     let width = promise.kept_by.iter().map(|keeper| keeper.limit.chars().count()).max().unwrap_or(0);
     for keeper in &promise.kept_by {
-        let (bound, rate) = (spoken_count(keeper.bound), keeper.in_the_long_run);
-        out.line(&format!(
-            "  {:width$}  at most {bound}, {rate:.2} in the long run; {}",
-            keeper.limit, keeper.but
-        ));
+        out.line(&format!("  {:width$}  {}", keeper.limit, keeper.says()));
     }
 }
 
