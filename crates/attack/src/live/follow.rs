@@ -89,7 +89,8 @@ pub(super) struct Said {
     words: String,
 }
 
-/// Decides what was sent, and returns what came of each attack.
+/// Decides what was sent, and returns what came of each attack, with how far in time a difference was borne: the tolerance and
+/// the longest time that a refusal took there and back.
 ///
 /// # Errors
 /// When the limits cannot be built.
@@ -97,7 +98,7 @@ pub(super) fn follow(
     attacks: &[Planned],
     mut records: Vec<Record>,
     tolerance: Span,
-) -> Result<Vec<Followed>, BuildError> {
+) -> Result<(Vec<Followed>, Span), BuildError> {
     records.sort_by_key(|record| record.response.sent);
     records.iter_mut().enumerate().for_each(|(number, record)| record.number = number);
     let records: Vec<&Record> = records.iter().collect();
@@ -117,14 +118,14 @@ pub(super) fn follow(
                 .for_each(|(best, other)| *best = other);
         }
         if best.iter().all(|followed| followed.differing == 0) {
-            return Ok(best);
+            return Ok((best, tolerance));
         }
     }
     for (index, best) in best.iter_mut().enumerate().filter(|(_, best)| (1..=FEW).contains(&best.differing)) {
         let own: Vec<&Record> = records.iter().copied().filter(|record| record.attack == index).collect();
         look_closer(attacks, &own, (When::Arrived(way), tolerance), (index, best))?;
     }
-    Ok(best)
+    Ok((best, tolerance))
 }
 
 /// More differences than these are no matter of one instant.

@@ -64,6 +64,9 @@ pub struct LiveReport {
     pub gateway: String,
     /// Where chance began.
     pub seed: u64,
+    /// How far in time the two may have decided apart, in microseconds: the tolerance, and the longest time that a refusal took
+    /// there and back.
+    pub borne_micros: u64,
     /// What was played at every rule.
     pub rows: Vec<LiveRow>,
     /// What was not played, and why.
@@ -152,7 +155,7 @@ pub async fn against(
             *cut = is_cut;
         }
     }
-    let followed = follow(&all, records, options.tolerance).map_err(LiveError::Build)?;
+    let (followed, borne) = follow(&all, records, options.tolerance).map_err(LiveError::Build)?;
     let mut rows = Vec::new();
     for ((attack, followed), is_cut) in all.iter().zip(followed).zip(cut) {
         if followed.sent == 0 {
@@ -171,7 +174,13 @@ pub async fn against(
         (rule, adversary, row.limit.clone())
     });
     unreachable.extend(skipped);
-    Ok(LiveReport { gateway: place.to_string(), seed: options.seed, rows, skipped: unreachable })
+    Ok(LiveReport {
+        gateway: place.to_string(),
+        seed: options.seed,
+        borne_micros: borne.as_micros(),
+        rows,
+        skipped: unreachable,
+    })
 }
 
 fn row(attack: &Planned, followed: Followed, is_cut: bool) -> LiveRow {

@@ -142,6 +142,7 @@ fn verdict(report: &LiveReport, out: &mut Output) {
              others too"
         ));
     } else if report.sent() > 0 {
-        out.line(&format!("{gateway} did what the simulation says, up to clocks and the network"));
+        let borne = Span::from_micros(report.borne_micros.div_ceil(1_000).saturating_mul(1_000));
+        out.line(&format!("{gateway} did what the simulation says, up to {borne} for clocks and the network"));
     }
 }
