@@ -7,8 +7,8 @@
 use tidegate_review::{DAY, Guess, spoken_count};
 
 use super::exposed::counted;
-use super::schedule::rotation::{MOST_REQUESTS, Order, Rotation, Vary, most_on_one_key};
-use super::{Adversary, Aim, Beside, Exposed, Guard, Means, Need, OneAddress, Play, at_victim};
+use super::schedule::rotation::{MOST_REQUESTS, Order, Rotation, Vary};
+use super::{Adversary, Aim, Beside, Exposed, Means, Need, OneAddress, Play, at_victim};
 use crate::act::Seat;
 
 /// Many addresses take turns at one account.
@@ -32,14 +32,22 @@ impl Adversary for Addresses {
         Some(counted(means.addresses, "address"))
     }
 
+    fn most_requests(&self, _aim: &Aim, _play: &Play) -> u64 {
+        MOST_REQUESTS
+    }
+
     fn fits(&self, aim: &Aim) -> bool {
         aim.one_address != Some(OneAddress::Proxy) && aim.tells_addresses_apart()
     }
 
     fn seats(&self, aim: &Aim, play: &Play) -> Vec<Seat> {
         let rotation = Rotation::new(aim, play, at_victim());
-        let rotation = rotation.over(Vary::Address, used(aim, play), Order::InTurn);
+        let rotation = rotation.over(Vary::Address, play.means.addresses, Order::InTurn);
         vec![Seat::adversary(rotation).with_jitter(play.jitter)]
+    }
+
+    fn is_held_against_one(&self) -> bool {
+        true
     }
 
     fn exposes(&self, aim: &Aim, beside: &Beside<'_>) -> Option<Exposed> {
@@ -52,8 +60,9 @@ impl Adversary for Addresses {
             let tries = if sources == 1 { "tries" } else { "try" };
             format!("; {} {tries} every code {life}", counted(sources, "address"))
         });
-        // An attack that was cut short has not come round to all of them.
-        let sent = u64::from(used(aim, beside.play)).min(beside.attack.requests);
+        // An attack that was cut short may not have come round to all of them.
+        let turns = beside.attack.requests.div_ceil(aim.setting.stores().max(1).into());
+        let sent = u64::from(beside.play.means.addresses.max(1)).min(turns);
         let says = format!(
             "{} made {} at one account in {}, where one made {}: nothing counts by account{exhausting}",
             counted(sent, "address"),
@@ -65,19 +74,13 @@ impl Adversary for Addresses {
     }
 }
 
-/// Returns how many addresses are used: all there are, as long as together they make no more requests than a play has.
-pub(super) fn used(aim: &Aim, play: &Play) -> u32 {
-    let each = most_on_one_key(aim, play.length, Guard::is_by_address).unwrap_or(1).max(1);
-    let affordable = u128::from(MOST_REQUESTS).checked_div(each).unwrap_or(1).max(2);
-    play.means.addresses.min(u32::try_from(affordable).unwrap_or(u32::MAX)).max(1)
-}
-
 /// Returns how many addresses try every code while one lives, or in a day where codes do not end, and which of the two.
 pub(super) fn sources_to_exhaust(aim: &Aim) -> Option<(u128, &'static str)> {
     let code = aim.code.as_ref()?;
     let life = code.life.unwrap_or(DAY);
     let by_address = aim.guards.iter().filter(|guard| guard.is_by_address());
     let tries = by_address.filter_map(|guard| guard.requests(guard.quota.most_from_idle(life))).min()?;
+    let tries = tries.saturating_mul(aim.setting.stores().into());
     let sources = Guess::of(code).ok()?.sources_to_exhaust(tries)?;
     Some((sources, if code.life.is_some() { "while it lives" } else { "in a day" }))
 }
@@ -90,6 +93,7 @@ mod tests {
     };
     use super::*;
     use tidegate_algorithms::Span;
+    use tidegate_policy::Code;
 
     const MINUTE: Span = Span::from_secs(60);
     const TEN_MINUTES: Span = Span::from_secs(600);
@@ -172,13 +176,33 @@ mod tests {
         );
     }
 
-    /// Guards against a day's play of a quick limit that would take all night: so many addresses are used as can be paid for.
+    /// Guards against an attacker who is made smaller where a play has not requests enough for all of him, so that a row's
+    /// figures are of two, and against a lone client who is given more time than the attack took.
     #[test]
-    fn no_more_addresses_are_used_than_a_play_has_requests_for() {
-        let testbed = Testbed::of([(log(5_000, HOUR), ADDRESS)]);
-        assert_eq!(used(&testbed.aim, &testbed.play), 12, "each makes 125,000 in a closed day");
-        let testbed = testbed.lasting(HOUR);
-        assert_eq!(used(&testbed.aim, &testbed.play), 100);
+    fn an_attack_that_is_cut_short_is_made_by_all_addresses_and_held_against_one_in_its_own_time() {
+        let mut testbed = Testbed::of([(log(20, MINUTE), ADDRESS)]);
+        for (addresses, told, one) in [(100, "4.03 minutes", 100), (500, "10s", 20)] {
+            testbed.play.means.addresses = addresses;
+            let says = testbed.exposed_by(&Addresses, 10_000).unwrap().says;
+            let begins = format!(
+                "{addresses} addresses made 10,000 guesses at one account in {told}, where one made {one}: "
+            );
+            assert!(says.starts_with(&begins), "{says}");
+        }
+        let quick = Testbed::of([(log(5_000, HOUR), ADDRESS)]);
+        assert_eq!(Addresses.most_requests(&quick.aim, &quick.play), MOST_REQUESTS);
+    }
+
+    /// Guards against a number that is taken of one count where several count apart.
+    #[test]
+    fn where_several_count_apart_so_many_fewer_addresses_try_every_code() {
+        let mut testbed =
+            Testbed::of([(log(10, MINUTE), ADDRESS)]).guessing(Code { life: None, ..digits(1) });
+        assert_eq!(sources_to_exhaust(&testbed.aim), Some((70, "in a day")));
+        testbed.aim.setting.regions = 2;
+        assert_eq!(sources_to_exhaust(&testbed.aim), Some((35, "in a day")));
+        (testbed.aim.setting.instances, testbed.aim.setting.shared) = (2, false);
+        assert_eq!(sources_to_exhaust(&testbed.aim), Some((18, "in a day")));
     }
 
     /// Guards against machines that all stand in one network, which a limit by /24 would hold as one: rented ones do not.

@@ -93,6 +93,11 @@ pub trait Adversary: Sync {
         Vec::new()
     }
 
+    /// Returns whether what it reached shows a mistake beside what one client reaches in the same time, so that he is played.
+    fn is_held_against_one(&self) -> bool {
+        false
+    }
+
     /// Returns the mistake that it shows, if what it reached shows one.
     fn exposes(&self, _aim: &Aim, _beside: &Beside<'_>) -> Option<Exposed> {
         None

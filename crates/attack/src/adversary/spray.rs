@@ -65,7 +65,7 @@ impl Adversary for Spray {
             let a_day = beside
                 .attack
                 .guesses_per_day(beside.play.length)
-                .min(each_hour(guesses, beside.went_on()) * 24.0);
+                .min(each_hour(guesses, beside.time()) * 24.0);
             let taken = spoken_figure(a_day * guess.chance_of_one());
             format!("; at that rate {taken} of them are taken over a day")
         });

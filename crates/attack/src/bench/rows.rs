@@ -100,9 +100,14 @@ impl Attack {
         Ok(Done { row: self.row(&tried, fullest, measured, play.length), exposed, requests })
     }
 
-    /// Returns the mistake that the long play shows beside what a single client reaches in the same time.
+    /// Returns the mistake that the long play shows, beside what a single client reaches in the time that it went on for.
     fn exposed(&self, stage: &Stage, attack: &Measured, play: &Play) -> Result<Option<Exposed>, BuildError> {
-        let alone = self.alone.reached(stage, &self.aim, play)?;
+        let alone = if self.adversary.is_held_against_one() {
+            let as_long = Play { length: attack.went_on(play.length), ..*play };
+            self.alone.reached(stage, &self.aim, &as_long)?
+        } else {
+            Measured::default()
+        };
         Ok(self.adversary.exposes(&self.aim, &Beside { alone: &alone, attack, play }))
     }
 

@@ -61,6 +61,7 @@ fn by_address_only(view: &View<'_>) -> Vec<Draft> {
             None => (DAY, "in a day"),
         };
         let tries = quotas.iter().map(|quota| quota.most_from_idle(life)).min().unwrap_or(0);
+        let tries = tries.saturating_mul(view.copies().into());
         let figure = view.code(subject.rule).and_then(|(_, guess)| {
             let sources = guess.sources_to_exhaust(tries)?;
             Some(format!("{} addresses try every code {each}", spoken_count(sources)))

@@ -128,6 +128,23 @@ fn a_limit_never_decides_only_where_the_other_bounds_every_span() {
     );
 }
 
+/// Guards against a number of addresses that is taken of one count where several processes or regions count apart: 1,440 a day
+/// from one address are four times as many over four processes.
+#[test]
+fn where_several_count_apart_so_many_fewer_addresses_try_every_code() {
+    let by_address = "      - { name: c, says: x, key: client_ip, sliding_log: { limit: 10, window: 1m } }\n";
+    let told = |head: &str| {
+        let text = verify(by_address).replacen("tidegate: 1\n", &format!("tidegate: 1\n{head}"), 1);
+        message(&text, "verify-by-address-only").unwrap().1
+    };
+    for (head, addresses) in
+        [("", 70), ("instances: 4\n", 18), ("instances: 4\ntopology: { regions: 2 }\n", 9)]
+    {
+        let says = told(head);
+        assert!(says.contains(&format!(": {addresses} addresses try every code in a day")), "{says}");
+    }
+}
+
 /// Guards the order and the acceptance: a finding that is kept knowingly is shown with its reason, on its rule alone.
 #[test]
 fn what_a_rule_accepts_is_shown_with_its_reason_in_the_order_of_the_file() {

@@ -1,7 +1,7 @@
 //! Figures for the sentences in which adversaries say what they have shown.
 
 use tidegate_algorithms::Span;
-use tidegate_review::{float, spoken_chance, spoken_count, whole};
+use tidegate_review::{float, spoken_chance, spoken_count, spoken_time, whole};
 
 const HOUR: f64 = 3_600e6;
 
@@ -27,6 +27,22 @@ pub(crate) fn often(count: u64, time: Span, what: &str) -> String {
     let an_hour = each_hour(count, time);
     let (often, unit) = if an_hour < 1.0 { (an_hour * 24.0, "a day") } else { (an_hour, "an hour") };
     format!("{} {unit}", counted(whole(often), what))
+}
+
+/// Writes a time as a policy does where that is what people would say, `10m`, `24h`, and else in the unit they would use:
+/// `1.87 hours` rather than `112m`.
+pub(crate) fn lasting(time: Span) -> String {
+    const SECOND: u64 = 1_000_000;
+    // So many of the larger unit each, in the smaller one: below that the smaller one is as good.
+    const FAMILIAR: [(u64, u64); 3] = [(SECOND, 60), (60 * SECOND, 60), (3_600 * SECOND, 24)];
+    let micros = time.as_micros();
+    let is_told =
+        |(unit, most): (u64, u64)| micros.is_multiple_of(unit) && micros < unit.saturating_mul(most);
+    let is_of_days = micros > 0 && micros.is_multiple_of(24 * 3_600 * SECOND);
+    if is_of_days || FAMILIAR.into_iter().any(is_told) {
+        return time.to_string();
+    }
+    spoken_time(time.as_duration().as_secs_f64())
 }
 
 /// Writes a part of a whole as a percentage: `87 %`, and `100 %` only where it is all of it.
@@ -57,6 +73,15 @@ mod tests {
         assert_eq!(counted(2_u64, "address"), "2 addresses");
         assert_eq!(counted(0_u64, "try"), "0 tries");
         assert_eq!(counted(2_u64, "spelling"), "2 spellings");
+    }
+
+    /// Guards against times that nobody reads: seconds by the thousand, and minutes that are hours.
+    #[test]
+    fn times_are_told_in_the_unit_that_people_would_use() {
+        let told = |seconds| lasting(Span::from_secs(seconds));
+        assert_eq!([5, 59, 60, 600, 3_600].map(told), ["5s", "59s", "1m", "10m", "1h"]);
+        assert_eq!([26_260, 112 * 60, 242].map(told), ["7.29 hours", "1.87 hours", "4.03 minutes"]);
+        assert_eq!([86_400, 4 * 86_400].map(told), ["1d", "4d"]);
     }
 
     /// Guards against nearly all that is told as all, and against all that is told as nearly all.

@@ -10,7 +10,7 @@ use super::Play;
 use crate::measure::Measured;
 
 pub(super) use doubled::doubled;
-pub(super) use figures::{counted, each_hour, often, share};
+pub(super) use figures::{counted, each_hour, lasting, often, share};
 
 /// A mistake of the policy that an attack has shown.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -24,7 +24,8 @@ pub struct Exposed {
 /// What adversaries measured against each other: the best that one address with one account did, and this attack.
 #[derive(Debug, Clone, Copy)]
 pub struct Beside<'a> {
-    /// What one greedy client with one address reaches against one account in the same time.
+    /// What one greedy client with one address reaches against one account in the time that this attack went on; nothing where
+    /// no attack is held against him ([`Adversary::is_held_against_one`](super::Adversary::is_held_against_one)).
     pub alone: &'a Measured,
     /// What this attack reached.
     pub attack: &'a Measured,
@@ -33,10 +34,15 @@ pub struct Beside<'a> {
 }
 
 impl Beside<'_> {
-    /// Returns how long the attack went on, to the nearest second, as sentences tell it; a second at least.
-    pub(super) fn went_on(&self) -> Span {
+    /// Returns how long the attack went on, to the nearest second; a second at least.
+    pub(super) fn time(&self) -> Span {
         let micros = self.attack.went_on(self.play.length).as_micros();
         Span::from_secs((micros.saturating_add(500_000) / 1_000_000).max(1))
+    }
+
+    /// Returns how long the attack went on, as sentences tell it.
+    pub(super) fn went_on(&self) -> String {
+        lasting(self.time())
     }
 
     /// Returns how many guesses are made in a year: those that were seen, and then as many a day as go on.

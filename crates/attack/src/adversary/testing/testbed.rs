@@ -61,16 +61,31 @@ impl Testbed {
     }
 
     fn played(&self, adversary: &dyn Adversary, most_requests: u64) -> Measured {
+        self.during(adversary, &self.play, most_requests)
+    }
+
+    fn during(&self, adversary: &dyn Adversary, play: &Play, most_requests: u64) -> Measured {
         let stage = Stage { most_requests, ..Stage::new(Arc::new(self.target.clone()), 7, None) };
-        let measured = stage.play(adversary, &self.aim, &self.play).unwrap();
+        let measured = stage.play(adversary, &self.aim, play).unwrap();
         assert!(!measured.is_exceeded(), "{} exceeds a bound: {:?}", adversary.name(), measured.peaks);
         measured
     }
 
-    /// Plays an adversary and a single client, who need not go on to the end, and returns what the former exposes.
+    /// Plays an adversary and, where he is held against one, a single client, who need not go on to the end, and returns what
+    /// the former exposes.
     pub(crate) fn exposed(&self, adversary: &dyn Adversary) -> Option<Exposed> {
-        let alone = self.played(named("greedy").unwrap(), 20_000);
-        let attack = self.met(adversary);
+        self.exposed_by(adversary, u64::MAX)
+    }
+
+    /// The same of an attack that ends with so many requests.
+    pub(crate) fn exposed_by(&self, adversary: &dyn Adversary, most_requests: u64) -> Option<Exposed> {
+        let attack = self.played(adversary, most_requests);
+        let alone = if adversary.is_held_against_one() {
+            let play = Play { length: attack.went_on(self.play.length), ..self.play };
+            self.during(named("greedy").unwrap(), &play, 20_000)
+        } else {
+            Measured::default()
+        };
         paged(adversary.exposes(&self.aim, &Beside { alone: &alone, attack: &attack, play: &self.play }))
     }
 }
