@@ -70,6 +70,13 @@ pub enum BenchError {
         /// What there is.
         known: Vec<String>,
     },
+    /// None of the adversaries that are asked for fits a rule.
+    NothingFits {
+        /// The adversaries.
+        adversaries: Vec<String>,
+        /// The rules that they were tried at.
+        rules: Vec<String>,
+    },
     /// The limits cannot be built.
     Build(BuildError),
 }
@@ -78,7 +85,7 @@ pub enum BenchError {
 /// there are in all.
 ///
 /// # Errors
-/// When a rule or an adversary that is asked for does not exist.
+/// When a rule or an adversary that is asked for does not exist, or none of those adversaries fits a rule.
 pub fn attack(
     policy: &Arc<Policy>,
     name: &str,
@@ -88,7 +95,7 @@ pub fn attack(
     let adversaries = chosen(&options.adversaries)?;
     let mut report = Report { policy: name.to_owned(), seed: options.seed, requests: 0, rules: Vec::new() };
     let rules: Vec<(usize, &Rule)> = wanted(policy, &options.rules)?;
-    let mut attacks = Vec::new();
+    let (mut attacks, mut unfit) = (Vec::new(), Vec::new());
     for (index, rule) in rules {
         let shown = report.rules.len();
         let mut begun = RuleReport::new(&rule.name, rule.class);
@@ -102,10 +109,17 @@ pub fn attack(
                 begun.trades = guess.iter().flat_map(|guess| trades(&aim, guess)).collect();
                 let stage = Stage::new(Arc::new(requests) as Arc<dyn Target>, options.seed, guess);
                 let all = Attack::all(&adversaries, &aim, &stage, options);
+                if all.is_empty() {
+                    begun.skipped = Some(fits_nowhere(&options.adversaries));
+                    unfit.push(rule.name.clone());
+                }
                 attacks.extend(all.into_iter().map(|attack| (shown, attack)));
             }
         }
         report.rules.push(begun);
+    }
+    if attacks.is_empty() && !unfit.is_empty() {
+        return Err(BenchError::NothingFits { adversaries: options.adversaries.clone(), rules: unfit });
     }
     let mut exposed: Vec<Vec<(u64, Exposed)>> = vec![Vec::new(); report.rules.len()];
     for (index, done) in run(&attacks, played).map_err(BenchError::Build)? {
@@ -121,6 +135,13 @@ pub fn attack(
         rule.exposed = gravest(exposed);
     }
     Ok(report)
+}
+
+/// Tells why a rule has no attacks: the adversaries that were chosen, or all there are, need something else.
+fn fits_nowhere(chosen: &[String]) -> String {
+    let who =
+        if chosen.is_empty() { "no adversary".to_owned() } else { format!("none of {}", chosen.join(", ")) };
+    format!("{who} fits it")
 }
 
 /// Returns of each mistake the sentence of the attack that let most through, those of the most first.
@@ -195,6 +216,13 @@ impl fmt::Display for BenchError {
             Self::NoAdversary { wanted, known } => {
                 write!(f, "there is no adversary \"{wanted}\"; there are {}", known.join(", "))
             }
+            Self::NothingFits { adversaries, rules } => write!(
+                f,
+                "{} does nothing at {} as it is set up and run here; without --adversary all that fit are played, and \
+                 docs/attack.md says what each is for",
+                adversaries.join(", "),
+                rules.join(", ")
+            ),
             Self::Build(error) => error.fmt(f),
         }
     }

@@ -10,6 +10,8 @@ use crate::adversary::{Adversary, Aim, Means, Play};
 pub struct Effort {
     /// At how many instants within a window a short play begins.
     pub phases: u32,
+    /// Whether it is played with jitter as well at each of them.
+    pub is_jittered: bool,
     /// The most requests of a short play.
     pub short_requests: u64,
     /// How long the long play goes on.
@@ -20,7 +22,26 @@ pub struct Effort {
 
 impl Default for Effort {
     fn default() -> Self {
-        Self { phases: 8, short_requests: 50_000, length: Span::from_secs(86_400), long_requests: 1_500_000 }
+        Self {
+            phases: 8,
+            is_jittered: true,
+            short_requests: 50_000,
+            length: Span::from_secs(86_400),
+            long_requests: 1_500_000,
+        }
+    }
+}
+
+impl Effort {
+    /// Returns what is enough to see that nothing has become worse by far: two phases, no jitter, a tenth of the requests.
+    pub fn quick() -> Self {
+        Self {
+            phases: 2,
+            is_jittered: false,
+            short_requests: 5_000,
+            long_requests: 150_000,
+            ..Self::default()
+        }
     }
 }
 
@@ -32,15 +53,15 @@ const MILLISECOND: u64 = 1_000;
 /// How far off requests arrive in one half of the short plays.
 const JITTER: Span = Span::from_millis(50);
 
-/// Returns the short plays of an attack: at every phase, once as aimed and once with jitter.
+/// Returns the short plays of an attack: at every phase, once as aimed and, unless the effort is less, once with jitter.
 pub(super) fn short(adversary: &dyn Adversary, aim: &Aim, means: Means, effort: &Effort) -> Vec<Play> {
     let window = aim.guard().map_or(Span::from_secs(60), |guard| guard.quota.window());
     let length = Span::from_micros(window.as_micros().saturating_mul(4)).max(Span::from_secs(60));
     let phases = if adversary.depends_on_phase() { effort.phases.max(1) } else { 1 };
     let starts = (0..phases).map(|index| start(window, index, phases));
-    let both =
-        starts.flat_map(|start| [Span::ZERO, JITTER].map(|jitter| Play { start, length, jitter, means }));
-    both.collect()
+    let jitters = if effort.is_jittered { &[Span::ZERO, JITTER][..] } else { &[Span::ZERO] };
+    let of = |start| jitters.iter().map(move |jitter| Play { start, length, jitter: *jitter, means });
+    starts.flat_map(of).collect()
 }
 
 /// Returns the long play that begins where a short one did.

@@ -1,10 +1,15 @@
 //! What was measured, and what follows from it.
 
 use tidegate_algorithms::Span;
-use tidegate_review::{DAY, float, spoken_count};
+use tidegate_review::{DAY, float, spoken_chance, spoken_count};
 
 use super::Guessing;
 use crate::world::Operations;
+
+/// A bound of more than so many times what was seen need not be told to the last digit.
+const FAR: u128 = 100;
+/// Of fewer tries than these a share in percent says more than was seen.
+const FEW_TRIES: u64 = 100;
 
 /// How many requests passed in a span, and the most that may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -18,11 +23,11 @@ pub struct InSpan {
 }
 
 impl InSpan {
-    /// Writes how much passed, of how much can: `10 of 10`, or `1,000, no limit`.
+    /// Writes how much passed, of how much can: `10 of 10`, `60,000 of 52 billion`, or `1,000, no limit`.
     pub fn of_bound(&self) -> String {
         let seen = spoken_count(self.seen.into());
         match self.bound {
-            Some(bound) => format!("{seen} of {}", spoken_count(bound)),
+            Some(bound) => format!("{seen} of {}", bound_in_words(bound, self.seen)),
             None => format!("{seen}, no limit"),
         }
     }
@@ -50,6 +55,13 @@ impl PeopleSeen {
     /// Returns the share of tries that were refused; `None` without any.
     pub fn share_denied(&self) -> Option<f64> {
         (self.tries > 0).then(|| float(self.denied) / float(self.tries))
+    }
+
+    /// Writes how many tries were refused: of few in numbers, of more as a share; `None` without any.
+    pub fn denied_in_words(&self) -> Option<String> {
+        let share = self.share_denied()?;
+        let in_numbers = || format!("{} of {}", self.denied, self.tries);
+        Some(if self.tries < FEW_TRIES { in_numbers() } else { spoken_chance(share) })
     }
 
     /// Returns the share of people who never got through; `None` without any.
@@ -168,17 +180,81 @@ impl Measured {
     /// before its half began, or met two within it; there it is what was sustained, or what the limits let through in the long
     /// run of as much as was asked, whichever is more.
     pub fn guesses_per_day(&self, length: Span) -> f64 {
-        let sustained = a_day(self.sustained_guesses, self.sustained.1);
+        let each = float(self.guesses) / float(self.admitted.max(1));
+        self.goes_on_at(self.sustained_guesses, each, length)
+    }
+
+    /// Returns the requests that pass a day, by the same reckoning: what goes on where nothing is guessed.
+    pub fn requests_per_day(&self, length: Span) -> f64 {
+        self.goes_on_at(self.sustained.0, 1.0, length)
+    }
+
+    /// Returns what goes on a day, of which so much was in the second half, and `each` in a request that passed.
+    fn goes_on_at(&self, sustained: u64, each: f64, length: Span) -> f64 {
+        let sustained = a_day(sustained, self.sustained.1);
         let Some(most) = self.most_per_day.filter(|_| self.is_short && self.admitted > 0) else {
             return sustained;
         };
         let went_on = self.went_on(length).as_micros().max(1);
-        let each = float(self.guesses) / float(self.admitted);
         sustained.max(most.min(a_day(self.requests, went_on)) * each)
+    }
+}
+
+/// Writes a bound that nobody comes near: in full as long as it can be read, else in two digits.
+fn bound_in_words(bound: u128, seen: u64) -> String {
+    const UNITS: [(u128, &str); 3] =
+        [(1_000_000_000_000, "trillion"), (1_000_000_000, "billion"), (1_000_000, "million")];
+    let is_far = u128::from(seen).saturating_mul(FAR) < bound;
+    match UNITS.into_iter().find(|(unit, _)| is_far && bound >= *unit) {
+        None => spoken_count(bound),
+        Some((unit, name)) => {
+            let many = float(bound) / float(unit);
+            let digits = usize::from(many < 10.0);
+            format!("{many:.digits$} {name}")
+        }
     }
 }
 
 /// Returns a count in so many microseconds as one a day.
 fn a_day(count: u64, micros: u64) -> f64 {
     if micros == 0 { 0.0 } else { float(count) * float(DAY.as_micros()) / float(micros) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Guards readers against twelve digits of a bound that nobody comes near, and against one rounded where it is met.
+    #[test]
+    fn a_bound_is_told_in_full_unless_it_is_large_and_far_off() {
+        let told = |seen, bound| InSpan { micros: 1, seen, bound: Some(bound) }.of_bound();
+        assert_eq!(told(60_000, 51_876_000_000), "60,000 of 52 billion");
+        assert_eq!(told(2_000, 5_764_000), "2,000 of 5.8 million");
+        assert_eq!(told(100_000, 5_764_000), "100,000 of 5,764,000");
+        assert_eq!(told(1, 999_999), "1 of 999,999");
+        assert_eq!(InSpan { micros: 1, seen: 1_000, bound: None }.of_bound(), "1,000, no limit");
+    }
+
+    /// Guards against a share to four digits that nine tries do not show.
+    #[test]
+    fn of_few_tries_it_is_told_how_many_were_refused() {
+        let told = |denied, tries| PeopleSeen { tries, denied, ..PeopleSeen::default() }.denied_in_words();
+        assert_eq!(told(9, 9).as_deref(), Some("9 of 9"));
+        assert_eq!(told(50, 200).as_deref(), Some("25 %"));
+        assert_eq!(told(0, 0), None);
+    }
+
+    /// Guards against messages that seem to end because they carry no guesses.
+    #[test]
+    fn what_carries_no_guesses_goes_on_as_requests() {
+        let sent = Measured {
+            requests: 2_000,
+            admitted: 2_000,
+            sustained: (1_000, DAY.as_micros() / 2),
+            ..Measured::default()
+        };
+        assert_eq!((sent.guesses_per_day(DAY), sent.requests_per_day(DAY)), (0.0, 2_000.0));
+        let short = Measured { is_short: true, sustained: (0, 1), most_per_day: Some(288.0), ..sent };
+        assert!((short.requests_per_day(DAY) - 288.0).abs() < 1e-9);
+    }
 }

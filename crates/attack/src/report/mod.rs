@@ -12,10 +12,10 @@ use serde::Serialize;
 use tidegate::{Anchor, Quota};
 use tidegate_algorithms::Span;
 use tidegate_policy::Class;
-use tidegate_review::{Allowance, DAY, Guess, GuessTimes, spoken_count, written};
+use tidegate_review::{Allowance, DAY, Guess, GuessTimes, float, spoken_count, written};
 
 use crate::adversary::Exposed;
-use crate::measure::Measured;
+use crate::measure::{InSpan, Measured};
 
 pub use comparison::comparison_page;
 pub use page::page;
@@ -205,6 +205,29 @@ impl Trade {
 }
 
 impl Row {
+    /// Returns the fullest span of a length, where it was played for so long or nothing fuller can be; of an attack that ended
+    /// sooner, what was seen tells nothing of longer spans.
+    pub fn told(&self, span: Span) -> Option<InSpan> {
+        let peak = self.worst.peak(span)?;
+        let is_played = self.worst.went_on(Span::from_micros(self.length_micros)) >= span;
+        let is_full = peak.bound.is_some_and(|bound| u128::from(peak.seen) >= bound);
+        (is_played || is_full).then_some(*peak)
+    }
+
+    /// Returns how much goes on a day beyond the play: guesses, or requests where no code is guessed at.
+    pub fn goes_on(&self, is_guessing: bool) -> f64 {
+        let length = Span::from_micros(self.length_micros);
+        if is_guessing { self.worst.guesses_per_day(length) } else { self.worst.requests_per_day(length) }
+    }
+
+    /// Returns what a day costs the operator: of the fullest day, or of one that goes on where none was played.
+    pub fn cost_a_day(&self) -> Option<(f64, &str)> {
+        let (amount, unit) = self.money.as_ref()?;
+        let each = float(*amount) / float(self.worst.admitted.max(1));
+        let day = self.told(DAY).map_or_else(|| self.goes_on(false), |peak| float(peak.seen));
+        Some((each * day, unit))
+    }
+
     /// Writes how many passed that no limit counted, since the store was lost: what spans and first times leave out.
     pub fn uncounted(&self) -> Option<String> {
         let passed = self.worst.without_store;

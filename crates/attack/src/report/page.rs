@@ -194,14 +194,14 @@ fn cells(rule: &RuleReport, row: &Row, to: Option<&str>, gravest: impl Fn(usize)
 }
 
 fn denied(people: PeopleSeen) -> Option<String> {
-    let share = people.share_denied()?;
+    let denied = people.denied_in_words()?;
     let shut_out = match people.shut_out {
         0 => String::new(),
         out => {
             format!("; {} of {} never got in", spoken_count(out.into()), spoken_count(people.people.into()))
         }
     };
-    Some(format!("{}{shut_out}", spoken_chance(share)))
+    Some(format!("{denied}{shut_out}"))
 }
 
 fn of_rule(html: &mut Html, rule: &RuleReport, id: &str) {

@@ -70,7 +70,8 @@ pub(super) fn report(policy: &str) -> Report {
 
 /// Returns a comparison of two limits, of few and short plays.
 pub(super) fn comparison() -> Comparison {
-    let effort = Effort { phases: 1, short_requests: 300, length: DAY, long_requests: 2_000 };
+    let effort =
+        Effort { phases: 1, short_requests: 300, length: DAY, long_requests: 2_000, ..Effort::default() };
     let options = Options { effort, ..Options::default() };
     compare(&[fixed(), bucket()], None, &six_digits(), &options, &|_| {}).unwrap()
 }

@@ -55,6 +55,9 @@ pub(crate) struct AttackArgs {
     /// How long the long play goes on, and the whole attack at a gateway. [default: 1d; at a gateway 30s]
     #[arg(long = "for", value_name = "TIME", value_parser = span)]
     pub(crate) length: Option<Span>,
+    /// Play less of each: at two instants, without jitter, and a tenth of the requests. For CI.
+    #[arg(long, conflicts_with_all = ["scenario", "against"])]
+    pub(crate) quick: bool,
     #[command(flatten)]
     pub(crate) means: MeansArgs,
     /// Where chance begins: the same number gives the same attack.

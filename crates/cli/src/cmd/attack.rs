@@ -41,7 +41,8 @@ pub(crate) fn run(args: &AttackArgs) -> Result<Exit, Failure> {
 }
 
 fn simulated(policy: &Arc<Policy>, args: &AttackArgs) -> Result<Report, Failure> {
-    let effort = Effort { length: args.length.unwrap_or(Effort::default().length), ..Effort::default() };
+    let effort = if args.quick { Effort::quick() } else { Effort::default() };
+    let effort = Effort { length: args.length.unwrap_or(effort.length), ..effort };
     let options = Options {
         rules: args.rule.clone(),
         adversaries: args.adversary.clone(),
@@ -53,8 +54,8 @@ fn simulated(policy: &Arc<Policy>, args: &AttackArgs) -> Result<Report, Failure>
     let report = bench::attack(policy, &args.policy.name(), &options, &|plays| progress.played(plays));
     progress.finish();
     report.map_err(|error| match error {
-        BenchError::NoRule { .. } | BenchError::NoAdversary { .. } => Failure::unusable(error),
         BenchError::Build(_) => Failure::failed(error),
+        _ => Failure::unusable(error),
     })
 }
 
@@ -81,7 +82,7 @@ fn tell(report: &Report, played: Option<&ScenarioReport>, args: &AttackArgs) -> 
             None => out.json(report)?,
         }
     } else {
-        show::report(report, &mut out);
+        show::report(report, &args.adversary, &mut out);
         if let Some(played) = played {
             scenario::people(played, &mut out);
         }
