@@ -8,7 +8,7 @@ use tidegate_review::{DAY, Guess, spoken_count};
 
 use super::exposed::counted;
 use super::schedule::rotation::{MOST_REQUESTS, Order, Rotation, Vary};
-use super::{Adversary, Aim, Beside, Exposed, Means, Need, OneAddress, Play, at_victim};
+use super::{Adversary, Aim, Beside, Exposed, Means, Need, Play, at_victim};
 use crate::act::Seat;
 
 /// Many addresses take turns at one account.
@@ -37,7 +37,7 @@ impl Adversary for Addresses {
     }
 
     fn fits(&self, aim: &Aim) -> bool {
-        aim.one_address != Some(OneAddress::Proxy) && aim.tells_addresses_apart()
+        !aim.sees_one_address() && aim.tells_addresses_apart()
     }
 
     fn seats(&self, aim: &Aim, play: &Play) -> Vec<Seat> {

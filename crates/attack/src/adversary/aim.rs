@@ -126,11 +126,13 @@ pub struct Aim {
     pub one_address: Option<OneAddress>,
 }
 
-/// Why every client comes from one address.
+/// Why every client comes from one address, for all the limits see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OneAddress {
     /// A proxy that nobody trusts stands in front.
     Proxy,
+    /// More proxies stand in front than hops are trusted, so that the address which is read is a proxy's.
+    Hops,
     /// Only this machine can connect. Where that is for trying it out, clients will come from their own addresses, and
     /// attacks from many are played all the same.
     Loopback,
@@ -141,6 +143,7 @@ impl OneAddress {
     pub fn finding(self) -> &'static str {
         match self {
             Self::Proxy => "proxies-not-trusted",
+            Self::Hops => "hops-not-the-proxies",
             Self::Loopback => "loopback-is-one-client",
         }
     }
@@ -187,6 +190,36 @@ impl Aim {
     /// Returns how many requests the guard in focus admits at once, at most; one where nothing limits.
     pub fn burst(&self) -> u32 {
         self.guard().map_or(1, Guard::burst)
+    }
+
+    /// Returns whether a proxy's address is all that limits see of clients, so that other addresses are no other keys.
+    pub fn sees_one_address(&self) -> bool {
+        matches!(self.one_address, Some(OneAddress::Proxy | OneAddress::Hops))
+    }
+
+    /// Returns what its requests are, one of them, for a sentence: a guess at a sign-in, a message where some are sent.
+    pub fn request(&self) -> &'static str {
+        match self.class {
+            _ if self.is_sign_in() => "guess",
+            Class::Send => "message",
+            _ => "request",
+        }
+    }
+
+    /// Returns whom its requests are about, one of them, for a sentence: an account, or where messages are sent the number that
+    /// gets them, or whoever does where no phone is known to ring.
+    pub fn subject(&self) -> &'static str {
+        let are_phones = || self.guards.iter().any(|guard| guard.keyed.range || guard.keyed.country);
+        match self.class {
+            Class::Send if self.price.is_some() || are_phones() => "number",
+            Class::Send => "recipient",
+            _ => "account",
+        }
+    }
+
+    /// Returns where its requests go when all are about one, for a sentence: `at one account`, `to one number`.
+    pub fn at_one(&self) -> String {
+        format!("{} one {}", if self.class == Class::Send { "to" } else { "at" }, self.subject())
     }
 
     /// Returns whether its requests say who somebody is, and may be guesses at that.

@@ -57,9 +57,10 @@ impl Adversary for Aliases {
         (u128::from(guesses) > one).then(|| Exposed {
             finding: Some("key-not-normalized"),
             says: format!(
-                "{} at one account passed in {} under other and other spellings of its name, where the limits let {} through \
-                 for one: each is a key of its own",
-                counted(guesses, "guess"),
+                "{} {} passed in {} under other and other spellings of its name, where the limits let {} through for one: each \
+                 is a key of its own",
+                counted(guesses, aim.request()),
+                aim.at_one(),
                 beside.went_on(),
                 spoken_count(one),
             ),
@@ -70,6 +71,7 @@ impl Adversary for Aliases {
 #[cfg(test)]
 mod tests {
     use tidegate::Limit;
+    use tidegate_policy::{Class, Price};
 
     use super::super::testing::testbed::{ACCOUNT, ADDRESS, DAY, Testbed, log};
     use super::*;
@@ -105,5 +107,20 @@ mod tests {
             "500 guesses at one account passed in 1d under other and other spellings of its name, where the limits let 18 \
              through for one: each is a key of its own"
         );
+    }
+
+    /// Guards against guesses at accounts that are told of where messages are sent to numbers.
+    #[test]
+    fn where_messages_are_sent_those_are_told_of() {
+        let mut testbed = Testbed::limits(limits().telling_spellings_apart());
+        testbed.aim.class = Class::Send;
+        let says = testbed.exposed(&Aliases).unwrap().says;
+        assert!(says.starts_with("2,304 messages to one recipient passed in 1d under other"), "{says}");
+        testbed.aim.price = Some(Price { each: 5, unit: "cents".to_owned() });
+        let says = testbed.exposed(&Aliases).unwrap().says;
+        assert!(says.starts_with("2,304 messages to one number passed in 1d under other"), "{says}");
+        testbed.aim.class = Class::Api;
+        let says = testbed.exposed(&Aliases).unwrap().says;
+        assert!(says.starts_with("2,304 requests at one account passed in 1d under other"), "{says}");
     }
 }

@@ -10,7 +10,7 @@ use super::exposed::counted;
 use super::schedule::rotation::{
     Order, Rotation, Vary, around_accounts, most_beside, until_accounts_run_out,
 };
-use super::{Adversary, Aim, Beside, Exposed, Guard, Means, Need, OneAddress, Play, VICTIM, ipv6_address};
+use super::{Adversary, Aim, Beside, Exposed, Guard, Means, Need, Play, VICTIM, ipv6_address};
 use crate::act::{Seat, Who};
 
 /// Every customer has a network of so many bits.
@@ -48,7 +48,7 @@ impl Adversary for Ipv6 {
     }
 
     fn fits(&self, aim: &Aim) -> bool {
-        aim.one_address != Some(OneAddress::Proxy) && aim.tells_addresses_apart()
+        !aim.sees_one_address() && aim.tells_addresses_apart()
     }
 
     fn seats(&self, aim: &Aim, play: &Play) -> Vec<Seat> {

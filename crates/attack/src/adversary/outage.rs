@@ -8,7 +8,7 @@ use tidegate::OnStoreFailure;
 use tidegate_algorithms::{Span, Timestamp};
 use tidegate_review::{Guess, spoken_chance, spoken_count};
 
-use super::exposed::counted;
+use super::exposed::{counted, lasting};
 use super::{Adversary, Aim, Beside, Exposed, Guard, Means, Need, Play, at_victim};
 use crate::act::{Act, Actor, Answer, Chance, Seat};
 use crate::world::{Incident, What};
@@ -43,6 +43,10 @@ impl Adversary for Outage {
         false
     }
 
+    fn is_over_early(&self) -> bool {
+        true
+    }
+
     fn fits(&self, aim: &Aim) -> bool {
         aim.setting.shared && !aim.guards.is_empty()
     }
@@ -64,13 +68,15 @@ impl Adversary for Outage {
         if passed == 0 {
             return None;
         }
-        let passed_in = format!("the store was gone for {time}, and {} passed", counted(passed, "request"));
+        let passed_in =
+            format!("the store was gone for {}, and {} passed", lasting(time), counted(passed, "request"));
         if aim.guards.iter().any(|guard| guard.on_store_failure == OnStoreFailure::Local) {
             let (most, finding) = shares(aim, time)?;
             return (u128::from(passed) > most).then(|| Exposed {
                 finding: Some(finding),
                 says: format!(
-                    "{passed_in} at one account, where all processes together should let {} through",
+                    "{passed_in} {}, where all processes together should let {} through",
+                    aim.at_one(),
                     spoken_count(most)
                 ),
             });

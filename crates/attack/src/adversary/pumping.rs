@@ -11,12 +11,13 @@
 
 mod sender;
 
+use tidegate_algorithms::Span;
 use tidegate_policy::Class;
-use tidegate_review::{spoken_count, whole};
+use tidegate_review::{DAY, float, spoken_count, whole};
 
 use self::sender::{BLOCK, Sender, numbers};
-use super::exposed::{counted, each_hour, often};
-use super::{Adversary, Aim, Beside, Exposed, Keyed, Means, Need, Play};
+use super::exposed::{counted, each_hour};
+use super::{Adversary, Aim, Beside, Exposed, Guard, Keyed, Means, Need, Play};
 use crate::act::Seat;
 
 /// Pumps the numbers of one block.
@@ -32,6 +33,8 @@ pub(super) struct Flood;
 const BLOCKS: u32 = 1_000;
 /// So many messages an hour are worth a pumper's while.
 const WORTHWHILE: f64 = 10.0;
+/// What takes so long is not reckoned up to a day.
+const NEARLY_A_DAY: Span = Span::from_secs(86_399);
 
 impl Adversary for Block {
     fn name(&self) -> &'static str {
@@ -100,15 +103,14 @@ impl Adversary for Spread {
     }
 
     fn exposes(&self, aim: &Aim, beside: &Beside<'_>) -> Option<Exposed> {
-        let is_limited = aim.guards.iter().any(|guard| guard.keyed == Keyed::EVERYONE);
-        if is_limited || !is_worthwhile(beside) {
+        if aim.guards.iter().any(|guard| is_for_everyone(aim, guard)) || !is_worthwhile(beside) {
             return None;
         }
         let (each, blocks) = numbers(BLOCKS, &beside.play.means);
         Some(Exposed {
             finding: Some("send-without-global-cap"),
             says: format!(
-                "{} got {} from {}: nothing limits what everyone together is sent, and more numbers get more",
+                "{} got {} from {}: nothing limits what everyone together is sent",
                 counted(reached(each.saturating_mul(blocks), beside), "number"),
                 sent(aim, beside),
                 addresses(beside),
@@ -171,18 +173,28 @@ fn addresses(beside: &Beside<'_>) -> String {
     counted(reached(beside.play.means.addresses, beside), "address")
 }
 
+/// Returns whether a limit counts all that is sent on one key: of everyone, or of the one address that all come from.
+fn is_for_everyone(aim: &Aim, guard: &Guard) -> bool {
+    let by_address = Keyed { address: None, ..guard.keyed };
+    guard.keyed == Keyed::EVERYONE || (aim.sees_one_address() && by_address == Keyed::EVERYONE)
+}
+
 fn is_worthwhile(beside: &Beside<'_>) -> bool {
     each_hour(beside.attack.admitted, beside.attack.went_on(beside.play.length)) >= WORTHWHILE
 }
 
-/// Returns how many messages were sent, and for how much: by the hour, and by the day that it would go on for.
+/// Returns how many messages were sent in all and for how much, and how much that would be a day, if it took less.
 fn sent(aim: &Aim, beside: &Beside<'_>) -> String {
     let (admitted, time) = (beside.attack.admitted, beside.attack.went_on(beside.play.length));
-    let messages = often(admitted, time, "message");
+    let messages = format!("{} in {}", counted(admitted, "message"), beside.went_on());
     let Some((cost, unit)) = aim.price_of(admitted) else { return messages };
-    let hourly = each_hour(cost, time);
-    let spoken = |amount: f64| spoken_count(whole(amount));
-    format!("{messages} for {} {}, {} a day", spoken(hourly), unit, spoken(hourly * 24.0))
+    let daily = float(cost) * float(DAY.as_micros()) / float(time.as_micros().max(1));
+    let at_that_rate = if time < NEARLY_A_DAY {
+        format!(", {} a day at that rate", spoken_count(whole(daily)))
+    } else {
+        String::new()
+    };
+    format!("{messages} for {} {unit}{at_that_rate}", spoken_count(cost.into()))
 }
 
 #[cfg(test)]

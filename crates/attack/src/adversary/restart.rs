@@ -66,9 +66,12 @@ impl Adversary for Restart {
         (passed >= kept.saturating_add(u64::from(aim.burst().max(1)))).then(|| Exposed {
             finding: aim.class.is_guarded().then_some("restart-forgets"),
             says: format!(
-                "{} let {} through at one account instead of {}: {} counts over {} in memory",
+                "{} in {} let {} through {}, where {} pass in that time if nothing is forgotten: {} counts over {} in \
+                 memory",
                 counted(restarts, "restart"),
+                beside.went_on(),
                 spoken_count(passed.into()),
+                aim.at_one(),
                 spoken_count(kept.into()),
                 guard.name,
                 guard.quota.window(),
@@ -146,8 +149,14 @@ mod tests {
         let login = Aim { class: Class::Login, ..aim(day, memory) };
         let told = exposed(&Restart, &login, &days).unwrap();
         assert_eq!(told.finding, Some("restart-forgets"));
-        let known = "3 restarts let 72 through at one account instead of 18: limit counts over 1d in memory";
+        let known = "3 restarts in 1d let 72 through at one account, where 18 pass in that time if nothing is forgotten: limit \
+                     counts over 1d in memory";
         assert_eq!(told.says, known);
+        let longer =
+            exposed(&Restart, &login, &play(Span::from_secs(9), Span::from_secs(4 * 86_400))).unwrap();
+        assert!(longer.says.starts_with("3 restarts in 4d let "), "{}", longer.says);
+        let send = exposed(&Restart, &Aim { class: Class::Send, ..aim(day, memory) }, &days).unwrap();
+        assert!(send.says.starts_with("3 restarts in 1d let 72 through to one recipient, "), "{}", send.says);
         for setting in [Setting { snapshot: true, ..memory }, Setting { shared: true, ..memory }] {
             assert!(!Restart.fits(&aim(day, setting)));
             assert_eq!(exposed(&Restart, &aim(day, setting), &days), None);

@@ -9,7 +9,7 @@ use tidegate_review::USUAL_BUDGET;
 
 use super::Target;
 use crate::act::Who;
-use crate::adversary::{Aim, Guard, Keyed};
+use crate::adversary::{Aim, Guard, Keyed, OneAddress};
 use crate::world::Setting;
 
 /// How coordinates are read before they become keys.
@@ -132,6 +132,13 @@ impl KeyedLimits {
         self
     }
 
+    /// Sees of all clients one address, as that of a proxy that nobody trusts.
+    #[must_use]
+    pub fn seeing_one_address(mut self) -> Self {
+        self.reading.one_address = true;
+        self
+    }
+
     /// Returns what an adversary who has read the limits knows of them, as those of an endpoint of a kind.
     pub fn aim(&self, class: Class) -> Aim {
         let refusing = self.limits.iter().filter(|(limit, _)| !limit.is_shadow());
@@ -158,7 +165,7 @@ impl KeyedLimits {
             believes_anybody: self.reading.believes_anybody,
             one_spelling: self.reading.one_spelling,
             senders: Vec::new(),
-            one_address: None,
+            one_address: self.reading.one_address.then_some(OneAddress::Proxy),
         }
     }
 }

@@ -34,6 +34,8 @@ pub(super) struct Sender {
     each: u32,
     blocks: u32,
     addresses: u32,
+    /// Whether limits see of them the one that all clients have.
+    sees_one_address: bool,
     /// Whether each message is asked for in a session of its own.
     renews: bool,
     turn: u32,
@@ -63,6 +65,7 @@ impl Sender {
             each: 1,
             blocks: 1,
             addresses: play.means.addresses.max(1),
+            sees_one_address: aim.sees_one_address(),
             renews: aim.tells_sessions_apart(),
             turn: 0,
         }
@@ -92,7 +95,8 @@ impl Sender {
             return u128::MAX;
         }
         let numbers = u128::from(self.each).saturating_mul(self.blocks.into());
-        let networks = keyed.address.map(|(ipv4, _)| networks(self.addresses, ipv4));
+        let seen = |bits| if self.sees_one_address { 1 } else { networks(self.addresses, bits) };
+        let networks = keyed.address.map(|(ipv4, _)| seen(ipv4));
         let whom = match keyed {
             Keyed { subject: true, .. } => numbers,
             Keyed { range: true, .. } => self.blocks.into(),

@@ -102,22 +102,49 @@ fn each_missing_limit_is_shown_with_what_it_costs() {
     assert_eq!(block.finding, Some("send-without-country-cap"));
     assert_eq!(
         block.says,
-        "one block of numbers was sent 100 messages an hour for 2,500 cents, 60,000 a day: nothing limits what a block or a \
-         country gets"
+        "one block of numbers was sent 200 messages in 2h for 5,000 cents, 60,000 a day at that rate: nothing limits \
+         what a block or a country gets"
     );
     let world = shown(&Spread, &[by_client, by_number, by_range]).unwrap();
     assert_eq!(world.finding, Some("send-without-global-cap"));
     assert_eq!(
         world.says,
-        "1,200 numbers got 600 messages an hour for 15,000 cents, 360,000 a day from 20 addresses: nothing limits what \
-         everyone together is sent, and more numbers get more"
+        "1,200 numbers got 1,200 messages in 2h for 30,000 cents, 360,000 a day at that rate from 20 addresses: nothing \
+         limits what everyone together is sent"
     );
     let flood = shown(&Flood, &[by_client, by_range]).unwrap();
     assert_eq!(flood.finding, Some("send-without-destination-cap"));
     assert_eq!(
         flood.says,
-        "one person was sent 20 messages an hour for 500 cents, 12,000 a day from 20 addresses: nothing limits what one is sent"
+        "one person was sent 40 messages in 2h for 1,000 cents, 12,000 a day at that rate from 20 addresses: nothing limits \
+         what one is sent"
     );
+}
+
+/// Guards against a sum that is reckoned back from an hour's mean, and against one that is said to be of an hour.
+#[test]
+fn what_a_day_was_sent_costs_as_much_as_its_messages() {
+    let block = sent_by(&Block, &[(log(247, DAY), EVERYONE)], &play(24, MEANS)).1.unwrap();
+    assert!(
+        block.says.starts_with("one block of numbers was sent 247 messages in 1d for 6,175 cents: "),
+        "{}",
+        block.says
+    );
+}
+
+/// Guards against a limit of everyone that is said to be missing where a limit by address is one, since a proxy that nobody
+/// trusts is whom it sees, and against messages that are sent into it all the same.
+#[test]
+fn behind_a_proxy_whose_address_is_all_that_is_seen_a_limit_by_address_limits_everyone() {
+    let limits = KeyedLimits::new([(Limit::new("client", an_hour(30)), ADDRESS)]).seeing_one_address();
+    let play = play(1, MEANS);
+    let aim = limits.aim(Class::Send);
+    let attack = Stage::new(Arc::new(limits), 1, None).play(&Spread, &aim, &play).unwrap();
+    assert_eq!((attack.admitted, attack.refused()), (30, 0));
+    let beside = Beside { alone: &Measured::default(), attack: &attack, play: &play };
+    assert_eq!(Spread.exposes(&aim, &beside), None);
+    let apart = Aim { one_address: None, ..aim };
+    assert!(Spread.exposes(&apart, &beside).is_some());
 }
 
 /// Guards against numbers of a block that lie in another, of the world that lie in few, and against one that gets more than

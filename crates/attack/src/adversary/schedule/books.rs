@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use tidegate::OnSuccess;
 use tidegate_algorithms::{Ask, Retry, State, Timestamp, decide, peek};
 
-use super::super::{Aim, Guard, OneAddress};
+use super::super::{Aim, Guard};
 use crate::act::{Outcome, Who};
 use crate::target::{CountedOn, Reading};
 
@@ -80,6 +80,6 @@ pub(crate) fn reading(aim: &Aim) -> Reading {
     Reading {
         believes_anybody: aim.believes_anybody,
         one_spelling: aim.one_spelling,
-        one_address: aim.one_address == Some(OneAddress::Proxy),
+        one_address: aim.sees_one_address(),
     }
 }

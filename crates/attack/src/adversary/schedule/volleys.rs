@@ -92,7 +92,8 @@ pub(crate) fn counted_apart(aim: &Aim, beside: &Beside<'_>) -> Option<String> {
     let passed = beside.attack.admitted_with_store();
     (passed >= once.saturating_add(u64::from(aim.burst().max(1)))).then(|| {
         format!(
-            "of the same requests at one account {} passed where one count lets {} through",
+            "of the same requests {} {} passed where one count lets {} through",
+            aim.at_one(),
             spoken_count(passed.into()),
             spoken_count(once.into())
         )

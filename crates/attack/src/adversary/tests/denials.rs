@@ -58,9 +58,9 @@ pages! {
     all_on_loopback_are_one: "loopback-is-one-client" by "shared-key-poisoning" in 6 h,
         "one client made 30 requests an hour";
     pumping_a_block: "send-without-country-cap" by "sms-pumping" in 1 h,
-        "one block of numbers was sent 600 messages an hour for 15,000 cents, 360,000 a day";
+        "one block of numbers was sent 600 messages in 1h for 15,000 cents, 360,000 a day at that rate";
     pumping_the_world: "send-without-global-cap" by "sms-pumping-spread" in 1 h,
-        "300 numbers got 600 messages an hour for 3,000 cents, 72,000 a day from 20 addresses";
+        "300 numbers got 600 messages in 1h for 3,000 cents, 72,000 a day at that rate from 20 addresses";
     flooding_one_number: "send-without-destination-cap" by "sms-flood" in 1 h,
-        "one person was sent 600 messages an hour from 20 addresses";
+        "one person was sent 600 messages in 1h from 20 addresses";
 }

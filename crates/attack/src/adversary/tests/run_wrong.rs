@@ -81,7 +81,8 @@ fn each_mistake_in_how_a_policy_is_run_is_shown_by_its_figures() {
             String::new(),
             "deny",
             ("restart", "restart-forgets"),
-            "3 restarts let 36 through at one account instead of 9: verify/per-day counts over 1d in memory",
+            "3 restarts in 1d let 36 through at one account, where 9 pass in that time if nothing is forgotten: verify/per-day \
+             counts over 1d in memory",
         ),
         (
             REDIS.to_owned(),

@@ -191,6 +191,9 @@ fn setting(policy: &Policy) -> Setting {
 
 /// Returns why all clients come from one address, if they do.
 fn one_address(policy: &Policy) -> Option<OneAddress> {
+    if let (Some(hops), Some(proxies)) = (policy.trusted.hops(), policy.topology.proxies) {
+        return (hops < proxies).then_some(OneAddress::Hops);
+    }
     if !policy.trusted.is_nobody() {
         return None;
     }

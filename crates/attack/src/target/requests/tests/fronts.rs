@@ -104,6 +104,7 @@ fn behind_a_proxy_that_nobody_trusts_all_clients_are_one() {
     assert_eq!(requests.aim().one_address, Some(OneAddress::Proxy));
     let (requests, client) = under("trusted_proxies: { hops: 1 }\ntopology: { proxies: 2 }\n");
     assert_eq!(client("198.18.0.1", None), client("203.0.113.5", None), "the address of the outer proxy");
+    assert_eq!(requests.aim().one_address, Some(OneAddress::Hops));
     assert!(!requests.aim().believes_anybody);
 }
 
