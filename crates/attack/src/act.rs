@@ -114,17 +114,19 @@ pub struct Seat {
     pub actor: Box<dyn Actor>,
     /// The standard deviation of how far a request arrives from when it was meant to: his clock and the way together.
     pub jitter: Span,
+    /// The number of the adversary whose it is, where there are several.
+    pub party: usize,
 }
 
 impl Seat {
     /// Returns an adversary's seat, who hits the instants he aims at.
     pub fn adversary(actor: impl Actor + 'static) -> Self {
-        Self { role: Role::Adversary, actor: Box::new(actor), jitter: Span::ZERO }
+        Self { role: Role::Adversary, actor: Box::new(actor), jitter: Span::ZERO, party: 0 }
     }
 
     /// Returns a person's seat.
     pub fn person(actor: impl Actor + 'static) -> Self {
-        Self { role: Role::Person, actor: Box::new(actor), jitter: Span::ZERO }
+        Self { role: Role::Person, actor: Box::new(actor), jitter: Span::ZERO, party: 0 }
     }
 
     /// Makes requests arrive off the instants they are meant for, by a normal distribution around them.

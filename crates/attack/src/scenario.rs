@@ -150,7 +150,8 @@ impl Script<'_> {
 
     /// Plays a cast.
     fn run(&self, cast: Cast, progress: &mut dyn FnMut(f64)) -> Result<Run, BuildError> {
-        let mut world = World::new(Arc::clone(&self.stage.target), self.aim.setting)?;
+        let world = World::new(Arc::clone(&self.stage.target), self.aim.setting)?;
+        let mut world = world.with_parties(cast.parts.len());
         let whole = self.whole();
         // Somebody else may have been at a limit before.
         let measure =
@@ -177,15 +178,19 @@ impl Script<'_> {
             }
         });
         progress(1.0);
-        let closed = |mut measure: Measure| {
+        let closed = |mut measure: Measure, party: Option<usize>| {
             measure.ended(played.ended);
-            measure.finish(&world)
+            let touched =
+                party.and_then(|party| world.exposure_of(party)).unwrap_or_else(|| world.exposure());
+            measure.finish(&world, touched)
         };
+        // What one alone has touched bounds what passed for him, whoever else was there.
+        let own = |(party, measure)| closed(measure, Some(party));
         Ok(Run {
             holds_to_bounds: world.holds_to_bounds(),
             met: met.finish(),
-            each: parts.into_iter().zip(each.into_iter().map(closed)).collect(),
-            all: closed(all),
+            each: parts.into_iter().zip(each.into_iter().enumerate().map(own)).collect(),
+            all: closed(all, None),
         })
     }
 }

@@ -147,10 +147,11 @@ impl Run {
         let is_learning = by.is_some_and(|seat| seat.actor.is_learning());
         // What is not measured is held against no bound, and touches none.
         let role = by.filter(|_| !is_learning).map_or(Role::Person, |seat| seat.role);
+        let party = by.map_or(0, |seat| seat.party);
         let mut answer = Answer { at, admitted: 0, refused: 0, retry_after: None, degraded: false };
         for _ in 0..act.requests {
             self.requests = self.requests.saturating_add(1);
-            let seen = world.request(at, &act.who, act.outcome, role);
+            let seen = world.request_of(at, &act.who, act.outcome, (role, party));
             if seen.admitted {
                 answer.admitted = answer.admitted.saturating_add(1);
             } else {

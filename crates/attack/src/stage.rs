@@ -59,7 +59,8 @@ impl Stage {
         let (seats, incidents) = (adversary.seats(aim, play), adversary.incidents(aim, play));
         let played = simulate(&mut world, seats, incidents, course, &mut |event| measure.event(event));
         measure.ended(played.ended);
-        Ok(measure.finish(&world))
+        let measured = measure.finish(&world, world.exposure());
+        Ok(Measured { is_over: adversary.is_over_early(), ..measured })
     }
 
     pub(crate) fn wanted(&self, aim: &Aim, play: &Play) -> Wanted {

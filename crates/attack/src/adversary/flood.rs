@@ -53,6 +53,10 @@ impl Adversary for Flood {
         false
     }
 
+    fn is_over_early(&self) -> bool {
+        true
+    }
+
     fn fits(&self, aim: &Aim) -> bool {
         let Some(keys) = table(aim).filter(|keys| *keys <= MOST_KEYS) else { return false };
         // Limits share a table: the first whose keys fill it is enough.

@@ -82,6 +82,11 @@ pub trait Adversary: Sync {
         true
     }
 
+    /// Returns whether it is over before its play is: it shows something once, and has no rate at which it would go on.
+    fn is_over_early(&self) -> bool {
+        false
+    }
+
     /// Returns whether it is worth playing.
     fn fits(&self, aim: &Aim) -> bool;
 

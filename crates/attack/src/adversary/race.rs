@@ -49,6 +49,10 @@ impl Adversary for Race {
         false
     }
 
+    fn is_over_early(&self) -> bool {
+        true
+    }
+
     fn fits(&self, aim: &Aim) -> bool {
         aim.burst() > 0 && aim.setting.stores() == 1
     }

@@ -13,6 +13,8 @@ pub(super) struct Point {
     pub(super) admitted: u64,
     /// How many guesses they carried.
     pub(super) guesses: u64,
+    /// How many of both were decided without the store.
+    pub(super) without_store: (u64, u64),
 }
 
 /// Points of the instants at which something passed.
@@ -67,7 +69,7 @@ impl Curve {
     pub(super) fn before(&self, middle: Timestamp) -> Point {
         let known = self.points().take_while(|point| point.at < middle).last();
         match known {
-            None => Point { at: middle, admitted: 0, guesses: 0 },
+            None => Point { at: middle, admitted: 0, guesses: 0, without_store: (0, 0) },
             // Nothing passed between it and the next that is known, as all are.
             Some(known) if self.every == 1 || Some(known) == self.last => Point { at: middle, ..known },
             Some(known) => known,

@@ -101,9 +101,17 @@ pub struct Measured {
     pub sustained: (u64, u64),
     /// How many guesses were made in that half.
     pub sustained_guesses: u64,
+    /// How many requests passed in that half that were decided without the store, and how many guesses they carried.
+    #[serde(skip)]
+    pub sustained_without_store: (u64, u64),
     /// The most requests that the limits let pass a day in the long run, for the keys that were touched; `None` when nothing
     /// limits.
     pub most_per_day: Option<f64>,
+    /// The same by those limits alone of which nothing more was touched in that half.
+    #[serde(skip)]
+    pub settled_per_day: Option<f64>,
+    /// Whether it was over before the play was, by itself or since a scenario stops it: it has no rate at which it would go on.
+    pub is_over: bool,
     /// Whether it went on for less than four of the longest windows of the limits, so that its half tells little of the long
     /// run.
     pub is_short: bool,
@@ -173,31 +181,6 @@ impl Measured {
     pub fn went_on(&self, length: Span) -> Span {
         self.ended.map_or(length, |ended| length.min(Span::from_micros(ended)))
     }
-
-    /// Returns the guesses a day by which an attack that was to go on for `length` goes on beyond what was seen.
-    ///
-    /// That is the sustained rate. An attack that was too short for it ([`Measured::is_short`]) may have spent a whole window
-    /// before its half began, or met two within it; there it is what was sustained, or what the limits let through in the long
-    /// run of as much as was asked, whichever is more.
-    pub fn guesses_per_day(&self, length: Span) -> f64 {
-        let each = float(self.guesses) / float(self.admitted.max(1));
-        self.goes_on_at(self.sustained_guesses, each, length)
-    }
-
-    /// Returns the requests that pass a day, by the same reckoning: what goes on where nothing is guessed.
-    pub fn requests_per_day(&self, length: Span) -> f64 {
-        self.goes_on_at(self.sustained.0, 1.0, length)
-    }
-
-    /// Returns what goes on a day, of which so much was in the second half, and `each` in a request that passed.
-    fn goes_on_at(&self, sustained: u64, each: f64, length: Span) -> f64 {
-        let sustained = a_day(sustained, self.sustained.1);
-        let Some(most) = self.most_per_day.filter(|_| self.is_short && self.admitted > 0) else {
-            return sustained;
-        };
-        let went_on = self.went_on(length).as_micros().max(1);
-        sustained.max(most.min(a_day(self.requests, went_on)) * each)
-    }
 }
 
 /// Writes a bound that nobody comes near: in full as long as it can be read, else in two digits.
@@ -216,7 +199,7 @@ fn bound_in_words(bound: u128, seen: u64) -> String {
 }
 
 /// Returns a count in so many microseconds as one a day.
-fn a_day(count: u64, micros: u64) -> f64 {
+pub(super) fn a_day(count: u64, micros: u64) -> f64 {
     if micros == 0 { 0.0 } else { float(count) * float(DAY.as_micros()) / float(micros) }
 }
 
@@ -242,19 +225,5 @@ mod tests {
         assert_eq!(told(9, 9).as_deref(), Some("9 of 9"));
         assert_eq!(told(50, 200).as_deref(), Some("25 %"));
         assert_eq!(told(0, 0), None);
-    }
-
-    /// Guards against messages that seem to end because they carry no guesses.
-    #[test]
-    fn what_carries_no_guesses_goes_on_as_requests() {
-        let sent = Measured {
-            requests: 2_000,
-            admitted: 2_000,
-            sustained: (1_000, DAY.as_micros() / 2),
-            ..Measured::default()
-        };
-        assert_eq!((sent.guesses_per_day(DAY), sent.requests_per_day(DAY)), (0.0, 2_000.0));
-        let short = Measured { is_short: true, sustained: (0, 1), most_per_day: Some(288.0), ..sent };
-        assert!((short.requests_per_day(DAY) - 288.0).abs() < 1e-9);
     }
 }

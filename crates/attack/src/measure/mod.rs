@@ -1,5 +1,6 @@
 //! What an attack comes to, over every instant at which something was admitted.
 
+mod beyond;
 mod curve;
 mod envelope;
 mod guess;
@@ -81,6 +82,10 @@ pub struct Measure {
     first: Vec<u64>,
     envelope: Envelope,
     curve: Curve,
+    /// How many guesses passed that were decided without the store.
+    without_store: u64,
+    /// How many requests and guesses passed without the store before the half of the attack.
+    before_half: (u64, u64),
     guesser: Option<Guesser>,
     subjects: Subjects,
     people: People,
@@ -98,6 +103,8 @@ impl Measure {
             first: vec![0; wanted.first.len()],
             envelope: Envelope::new(wanted.rate),
             curve: Curve::new(),
+            without_store: 0,
+            before_half: (0, 0),
             guesser: wanted.guess.map(Guesser::new),
             subjects: Subjects::default(),
             people: People::default(),
@@ -135,11 +142,17 @@ impl Measure {
             measured.sustained.0 = measured.sustained.0.saturating_add(1);
             measured.sustained_guesses = measured.sustained_guesses.saturating_add(guesses);
         }
-        let point = Point { at, admitted: measured.admitted, guesses: measured.guesses };
-        self.curve.passed(point);
         if event.degraded {
             measured.without_store = measured.without_store.saturating_add(1);
-        } else {
+            self.without_store = self.without_store.saturating_add(guesses);
+        }
+        let without_store = (measured.without_store, self.without_store);
+        let point = Point { at, admitted: measured.admitted, guesses: measured.guesses, without_store };
+        if at < self.wanted.middle() {
+            self.before_half = without_store;
+        }
+        self.curve.passed(point);
+        if !event.degraded {
             self.fullest.passed(at);
             self.envelope.passed(at);
             for (span, count) in self.wanted.first.iter().zip(&mut self.first) {
@@ -178,13 +191,15 @@ impl Measure {
         measured.sustained.0 = measured.admitted.saturating_sub(before.admitted);
         measured.sustained.1 = at.saturating_since(before.at).as_micros();
         measured.sustained_guesses = measured.guesses.saturating_sub(before.guesses);
+        self.before_half = before.without_store;
     }
 
-    /// Returns what was measured, with the bounds of what was touched in the world.
-    pub fn finish(self, world: &World) -> Measured {
+    /// Returns what was measured in a world, with the bounds of what was touched there: by all adversaries, or by the one who
+    /// was measured ([`World::exposure`], [`World::exposure_of`]).
+    pub fn finish(self, world: &World, touched: &Exposure) -> Measured {
         let (keys, bytes) = world.usage();
         let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
-        let mut measured = self.closed(world.exposure());
+        let mut measured = self.closed(touched);
         measured.state = (count(keys), count(bytes));
         measured.operations = world.operations();
         measured
@@ -201,6 +216,10 @@ impl Measure {
             seen,
             bound: exposure.most_in_half_open(span),
         };
+        let [requests, guesses] =
+            [(measured.without_store, self.before_half.0), (self.without_store, self.before_half.1)]
+                .map(|(all, before)| all.saturating_sub(before));
+        measured.sustained_without_store = (requests, guesses);
         measured.peaks = self.fullest.most().map(peak).collect();
         measured.people = self.people.seen();
         // Who comes after others does not find fresh states: a window that they opened may end just after he begins.
@@ -217,6 +236,10 @@ impl Measure {
         let seen = wanted.first.iter().zip(self.first).filter(|(span, _)| **span <= wanted.length);
         measured.first = seen.map(first).collect();
         measured.most_per_day = exposure.most_from_idle(LONG_RUN).map(long_run_a_day);
+        let half = wanted.start.saturating_add(wanted.length);
+        let half = Timestamp::saturating_from_micros(half.as_micros().saturating_sub(measured.sustained.1));
+        let settled = exposure.most_from_idle_settled(LONG_RUN, half);
+        measured.settled_per_day = settled.map(long_run_a_day);
         let settled = wanted.window.as_micros().saturating_mul(SETTLED_WINDOWS);
         measured.is_short = wanted.length.as_micros() < settled;
         let micros = |at: Timestamp| at.saturating_since(wanted.start).as_micros();

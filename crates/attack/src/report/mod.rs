@@ -214,6 +214,11 @@ impl Row {
         (is_played || is_full).then_some(*peak)
     }
 
+    /// Returns how much goes on a day beyond the play ([`Row::goes_on`]); nothing of an attack that was over before.
+    pub fn then(&self, is_guessing: bool) -> Option<f64> {
+        (!self.worst.is_over).then(|| self.goes_on(is_guessing))
+    }
+
     /// Returns how much goes on a day beyond the play: guesses, or requests where no code is guessed at.
     pub fn goes_on(&self, is_guessing: bool) -> f64 {
         let length = Span::from_micros(self.length_micros);

@@ -108,7 +108,8 @@ impl Cast {
         }
         self.incidents.extend(adversary.incidents(&aim, &play));
         self.part_of.extend(std::iter::repeat_n(self.parts.len(), seats.len()));
-        let apart = |seat: Seat| Seat { actor: Apart::number(number, seat.actor), ..seat };
+        let party = self.parts.len();
+        let apart = |seat: Seat| Seat { actor: Apart::number(number, seat.actor), party, ..seat };
         self.seats.extend(seats.into_iter().map(apart));
         let limit = adversary.is_for_one_limit().then(|| aim.guard().map(|guard| guard.name.clone()));
         self.parts.push(Part { index, limit: limit.flatten(), play });

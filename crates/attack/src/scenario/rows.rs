@@ -4,7 +4,7 @@ use tidegate_algorithms::Span;
 use tidegate_policy::scenario::Attacker;
 
 use super::{PeopleMet, Run, Script, cast::Part};
-use crate::adversary::Play;
+use crate::adversary::{Adversary, Play};
 use crate::measure::Measured;
 use crate::report::{GuessSeen, Row, RuleReport};
 
@@ -45,7 +45,8 @@ struct About {
 
 /// Returns whether an adversary plays to the end of the scenario.
 fn goes_on(script: &Script<'_>, part: &Part) -> bool {
-    part.play.end() == script.whole().end()
+    let is_over_early = part.adversary(script).is_some_and(Adversary::is_over_early);
+    part.play.end() == script.whole().end() && !is_over_early
 }
 
 impl About {
@@ -78,7 +79,7 @@ fn row(script: &Script<'_>, run: &Run, about: About, play: &Play, measured: &Mea
         guess: guess.map(|guess| GuessSeen::of(guess, measured, play.length)),
         money: script.aim.price_of(measured.admitted),
         is_exceeded: run.holds_to_bounds && measured.is_exceeded(),
-        worst: measured.clone(),
+        worst: Measured { is_over: !about.goes_on, ..measured.clone() },
     }
 }
 

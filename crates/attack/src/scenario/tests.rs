@@ -1,3 +1,5 @@
+mod beyond;
+
 use proptest::prelude::{Strategy, prop_oneof};
 use tidegate::{Limit, OnStoreFailure, Quota};
 use tidegate_algorithms::{Anchor, Rate};

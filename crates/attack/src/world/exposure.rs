@@ -17,8 +17,9 @@ use std::collections::{BTreeMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use tidegate::{AskedLimit, Counts, OnSuccess, Prepared, Quota};
-use tidegate_algorithms::Span;
+use tidegate_algorithms::{Span, Timestamp};
 
+use super::instance::Arriving;
 use crate::act::Role;
 
 /// So many distinct keys are told apart; what comes after counts as new each time, which only raises the bound.
@@ -37,6 +38,8 @@ pub struct Touched {
     pub keys: u64,
     /// How many requests gave back what they took.
     pub given_back: u64,
+    /// When there last was room that the closed forms of the keys before know nothing of: a key more, or something given back.
+    pub last_room: Timestamp,
 }
 
 /// What the adversary's requests have touched of every limit that refuses.
@@ -52,7 +55,7 @@ pub struct Exposure {
 
 impl Exposure {
     /// Notes a request that was not made before in this epoch, at one store.
-    pub(super) fn touch(&mut self, prepared: &Prepared, store: usize) {
+    pub(super) fn touch(&mut self, prepared: &Prepared, store: usize, at: Timestamp) {
         self.requests = self.requests.saturating_add(1);
         for asked in prepared.asked().filter(is_refusing) {
             let count = self.asked.entry(asked.limit.name().to_owned()).or_default();
@@ -63,25 +66,34 @@ impl Exposure {
             if let Some(touched) = self.touched.get_mut(part) {
                 touched.cost = touched.cost.min(asked.cost);
                 touched.keys = touched.keys.saturating_add(is_new.into());
+                if is_new {
+                    touched.last_room = at;
+                }
             }
         }
     }
 
     /// Notes what a success did: that it wiped the keys of limits that it resets, or gave back what an adversary's request
     /// took of others. A key that no adversary has used is none of his bound's.
-    pub(super) fn succeeded(&mut self, prepared: &Prepared, store: usize, role: Role) {
+    pub(super) fn succeeded(&mut self, prepared: &Prepared, store: usize, (role, at): (Role, Timestamp)) {
         for asked in prepared.asked().filter(is_refusing) {
             let Counts::Failures { on_success, .. } = asked.limit.counts() else { continue };
             let (part, key) = self.part_and_key(&asked, store);
             let is_used = self.distinct.len() >= MOST_DISTINCT || self.distinct.contains(&key);
             let Some(touched) = self.touched.get_mut(part) else { continue };
-            match on_success {
-                OnSuccess::Reset => touched.keys = touched.keys.saturating_add(is_used.into()),
-                OnSuccess::Refund => {
-                    let is_his = role == Role::Adversary;
-                    touched.given_back = touched.given_back.saturating_add(is_his.into());
-                }
+            let is_room = match on_success {
+                OnSuccess::Reset => is_used,
+                OnSuccess::Refund => role == Role::Adversary,
+            };
+            if !is_room {
+                continue;
             }
+            touched.last_room = at;
+            let count = match on_success {
+                OnSuccess::Reset => &mut touched.keys,
+                OnSuccess::Refund => &mut touched.given_back,
+            };
+            *count = count.saturating_add(1);
         }
     }
 
@@ -101,26 +113,37 @@ impl Exposure {
 
     /// Returns the most requests that can have passed in a half-open span; `None` when no limit holds them all.
     pub fn most_in_half_open(&self, span: Span) -> Option<u128> {
-        self.most(|quota| quota.most_in_half_open(span))
+        self.most(|quota| quota.most_in_half_open(span), |_| true)
     }
 
     /// Returns the most requests that can have passed within a closed span from the first one, on stores that were fresh;
     /// `None` when no limit holds them all.
     pub fn most_from_idle(&self, horizon: Span) -> Option<u128> {
-        self.most(|quota| quota.most_from_idle(horizon))
+        self.most(|quota| quota.most_from_idle(horizon), |_| true)
     }
 
-    fn most(&self, bound: impl Fn(&Quota) -> u128) -> Option<u128> {
+    /// Returns the same of those limits alone of which there was no new room from an instant on; `None` when none of them
+    /// holds them all.
+    pub fn most_from_idle_settled(&self, horizon: Span, since: Timestamp) -> Option<u128> {
+        self.most(|quota| quota.most_from_idle(horizon), |touched| touched.last_room < since)
+    }
+
+    fn most(&self, bound: impl Fn(&Quota) -> u128, counts: impl Fn(&Touched) -> bool) -> Option<u128> {
         let holds_all = self.asked.iter().filter(|(_, asked)| **asked == self.requests);
-        let of_limit = holds_all.map(|(name, _)| {
-            let parts = self.touched.iter().filter(|touched| touched.limit == *name);
-            let units = parts.map(|touched| {
+        let parts = holds_all.map(|(name, _)| self.parts(name));
+        let of_limit = parts.filter(|parts| parts.iter().all(|touched| counts(touched))).map(|parts| {
+            let units = parts.iter().map(|touched| {
                 let each = bound(&touched.quota).checked_div(touched.cost.into()).unwrap_or(u128::MAX);
                 each.saturating_mul(touched.keys.into()).saturating_add(touched.given_back.into())
             });
             units.fold(0, u128::saturating_add)
         });
         of_limit.min()
+    }
+
+    /// Returns what was touched of a limit under each of its quotas.
+    fn parts(&self, name: &str) -> Vec<&Touched> {
+        self.touched.iter().filter(|touched| touched.limit == name).collect()
     }
 
     /// Returns the index of a limit under its quota in what was touched, and a number for its key in a store by which it is
@@ -130,12 +153,53 @@ impl Exposure {
         let found = self.touched.iter().position(|touched| touched.limit == name && touched.quota == *quota);
         let part = found.unwrap_or_else(|| {
             let (limit, quota, cost) = (name.to_owned(), *quota, asked.cost);
-            self.touched.push(Touched { limit, quota, cost, keys: 0, given_back: 0 });
+            self.touched.push(Touched {
+                limit,
+                quota,
+                cost,
+                keys: 0,
+                given_back: 0,
+                last_room: Timestamp::EPOCH,
+            });
             self.touched.len().saturating_sub(1)
         });
         let mut hasher = DefaultHasher::new();
         (part, asked.key, store, self.epoch).hash(&mut hasher);
         (part, hasher.finish())
+    }
+}
+
+/// What all adversaries have touched together, and each of those that are told apart.
+#[derive(Debug, Default)]
+pub(super) struct Exposures {
+    pub(super) all: Exposure,
+    pub(super) each: Vec<Exposure>,
+}
+
+impl Exposures {
+    pub(super) fn touch(&mut self, prepared: &Prepared, store: usize, request: &Arriving<'_>) {
+        self.all.touch(prepared, store, request.at);
+        if let Some(own) = self.each.get_mut(request.party) {
+            own.touch(prepared, store, request.at);
+        }
+    }
+
+    /// Notes what a success did, for all whose keys it was about: of the others' point of view it was a person's.
+    pub(super) fn succeeded(&mut self, prepared: &Prepared, store: usize, request: &Arriving<'_>) {
+        self.all.succeeded(prepared, store, (request.role, request.at));
+        for (party, exposure) in self.each.iter_mut().enumerate() {
+            let role = if party == request.party { request.role } else { Role::Person };
+            exposure.succeeded(prepared, store, (role, request.at));
+        }
+    }
+
+    pub(super) fn begin_anew(&mut self) {
+        self.all.begin_anew();
+        self.each.iter_mut().for_each(Exposure::begin_anew);
+    }
+
+    pub(super) fn epoch(&self) -> u64 {
+        self.all.epoch()
     }
 }
 

@@ -8,7 +8,7 @@ use tidegate::{BuildError, Disclosure, Limiter, Prepared, Retry, Snapshot, Verdi
 use tidegate_algorithms::{Span, Timestamp};
 
 use super::Seen;
-use super::exposure::Exposure;
+use super::exposure::Exposures;
 use super::watched::Watched;
 use crate::act::{Outcome, Role, Who};
 use crate::target::Target;
@@ -28,8 +28,8 @@ pub(super) struct Instance {
 struct Planned {
     /// `None` for one that is refused whatever the store says.
     prepared: Option<Prepared>,
-    /// The epoch in which an adversary last made it, one up.
-    touched: u64,
+    /// The epoch in which an adversary last made it, one up, and which one.
+    touched: (u64, usize),
 }
 
 impl Instance {
@@ -49,21 +49,21 @@ impl Instance {
     pub(super) fn request(
         &mut self,
         target: &dyn Target,
-        exposure: &mut Exposure,
+        exposures: &mut Exposures,
         request: &Arriving<'_>,
     ) -> Seen {
         if self.planned.len() >= self.most_planned {
             self.planned.clear();
         }
-        let planned = self
-            .planned
-            .entry(*request.who)
-            .or_insert_with(|| Planned { prepared: target.prepare(&self.snapshot, request.who), touched: 0 });
+        let planned = self.planned.entry(*request.who).or_insert_with(|| Planned {
+            prepared: target.prepare(&self.snapshot, request.who),
+            touched: (0, 0),
+        });
         let Some(prepared) = &planned.prepared else { return Seen::REFUSED };
-        let epoch = exposure.epoch().saturating_add(1);
-        if request.role == Role::Adversary && planned.touched != epoch {
-            planned.touched = epoch;
-            exposure.touch(prepared, self.store);
+        let now_touched = (exposures.epoch().saturating_add(1), request.party);
+        if request.role == Role::Adversary && planned.touched != now_touched {
+            planned.touched = now_touched;
+            exposures.touch(prepared, self.store, request);
         }
         let now = Timestamp::saturating_from_micros(request.at.as_micros().saturating_add_signed(self.ahead));
         // A store in memory answers at once, also that it is lost.
@@ -71,7 +71,7 @@ impl Instance {
         if verdict.is_allowed() && request.outcome == Outcome::Success {
             let settlement = verdict.take_pending().succeeded();
             if !settlement.is_empty() {
-                exposure.succeeded(prepared, self.store, request.role);
+                exposures.succeeded(prepared, self.store, request);
                 // A store that is lost gives nothing back, and the charges are spent.
                 let _ = self.limiter.settle_at(settlement, Some(now)).now_or_never();
             }
@@ -92,6 +92,8 @@ pub(super) struct Arriving<'a> {
     pub(super) who: &'a Who,
     pub(super) outcome: Outcome,
     pub(super) role: Role,
+    /// The number of the adversary whose it is.
+    pub(super) party: usize,
 }
 
 /// Returns what a client sees of a verdict.

@@ -32,6 +32,7 @@ pub use setting::{Setting, StoreKind};
 pub use watched::Operations;
 
 use bad::{Evicting, OwnClocks, Racy, Write};
+use exposure::Exposures;
 use instance::{Arriving, Instance};
 use plain::Plain;
 use watched::Watched;
@@ -67,7 +68,7 @@ pub struct World {
     /// In the order in which requests come to them: the first of every region, then the second of every region.
     instances: Vec<Instance>,
     stores: Vec<Arc<Watched>>,
-    exposure: Exposure,
+    exposures: Exposures,
     turn: usize,
     /// What stores of processes that have gone were asked for.
     past: Operations,
@@ -82,15 +83,33 @@ impl World {
         let stores = fresh(setting);
         let instances = processes(&*target, setting, &stores)?;
         let past = Operations::default();
-        Ok(Self { target, setting, instances, stores, exposure: Exposure::default(), turn: 0, past })
+        Ok(Self { target, setting, instances, stores, exposures: Exposures::default(), turn: 0, past })
     }
 
-    /// Decides a request.
+    /// Tells from now on what each of so many adversaries touches apart from what all do: [`World::exposure_of`].
+    #[must_use]
+    pub fn with_parties(mut self, parties: usize) -> Self {
+        self.exposures.each.resize_with(parties, Exposure::default);
+        self
+    }
+
+    /// Decides a request, of the first adversary if it is one's.
     pub fn request(&mut self, at: Timestamp, who: &Who, outcome: Outcome, role: Role) -> Seen {
+        self.request_of(at, who, outcome, (role, 0))
+    }
+
+    /// Decides a request, of the adversary of that number if it is one's.
+    pub fn request_of(
+        &mut self,
+        at: Timestamp,
+        who: &Who,
+        outcome: Outcome,
+        (role, party): (Role, usize),
+    ) -> Seen {
         let turn = self.turn.checked_rem(self.instances.len()).unwrap_or(0);
         self.turn = turn.wrapping_add(1);
         let Some(instance) = self.instances.get_mut(turn) else { return Seen::REFUSED };
-        instance.request(&*self.target, &mut self.exposure, &Arriving { at, who, outcome, role })
+        instance.request(&*self.target, &mut self.exposures, &Arriving { at, who, outcome, role, party })
     }
 
     /// Lets something happen. Only a store that processes share can be lost without them.
@@ -126,7 +145,7 @@ impl World {
         let kept = self.stores.iter().map(|store| store.restored(options, at).map(Arc::new));
         let kept: Option<Vec<_>> = if self.setting.snapshot { kept.collect() } else { None };
         kept.unwrap_or_else(|| {
-            self.exposure.begin_anew();
+            self.exposures.begin_anew();
             fresh(self.setting)
         })
     }
@@ -137,9 +156,14 @@ impl World {
         self.setting.store == StoreKind::Right
     }
 
-    /// Returns what the adversary's requests have touched of each limit.
+    /// Returns what the adversaries' requests have touched of each limit.
     pub fn exposure(&self) -> &Exposure {
-        &self.exposure
+        &self.exposures.all
+    }
+
+    /// Returns what one adversary's requests have touched, if they are told apart.
+    pub fn exposure_of(&self, party: usize) -> Option<&Exposure> {
+        self.exposures.each.get(party)
     }
 
     /// Returns what the stores were asked for.

@@ -151,7 +151,7 @@ fn hold(pair: (&dyn Adversary, &Limits, usize), play: &Play, seed: u64) -> Held 
         measure.event(event);
     });
     let who = || format!("{} against {limits:?} in {play:?} with {seed}", adversary.name());
-    assert!(!measure.finish(&world).is_exceeded(), "the measure: {}", who());
+    assert!(!measure.finish(&world, world.exposure()).is_exceeded(), "the measure: {}", who());
     let mut is_at_the_bound = false;
     for instants in passed.0.values() {
         for &micros in &spans {

@@ -79,7 +79,7 @@ proptest! {
         let mut measure = Measure::new(Wanted { start: at(START), length, ..wanted(&spans) });
         let course = Course { until: at(START).saturating_add(length), most_requests: u64::MAX, seed: 1 };
         simulate(&mut world, seats, Vec::new(), course, &mut |event| measure.event(event));
-        let all = measure.finish(&world);
+        let all = measure.finish(&world, world.exposure());
         prop_assert!(all.peaks.iter().all(|peak| peak.bound.is_some()) || all.requests == 0);
         prop_assert!(!all.is_exceeded(), "{:?}", all);
     }

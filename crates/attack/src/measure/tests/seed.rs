@@ -58,7 +58,7 @@ fn played(quota: Quota, start: u64, length: u64, seats: Vec<Seat>) -> Measured {
     let mut measure = Measure::new(Wanted { start: at(start), length, rate, ..wanted(&spans) });
     let course = Course { until: at(start).saturating_add(length), most_requests: u64::MAX, seed: 1 };
     simulate(&mut world, seats, Vec::new(), course, &mut |event| measure.event(event));
-    measure.finish(&world)
+    measure.finish(&world, world.exposure())
 }
 
 /// Plays a greedy client.
