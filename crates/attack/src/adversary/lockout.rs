@@ -85,6 +85,10 @@ impl Adversary for Blind {
     fn seats(&self, aim: &Aim, play: &Play) -> Vec<Seat> {
         beside_the_victim(Seat::adversary(InStep::blind(at_victim(aim, play), aim, play)), aim, play)
     }
+
+    fn exposes(&self, aim: &Aim, beside: &Beside<'_>) -> Option<Exposed> {
+        exposes(aim, beside)
+    }
 }
 
 impl Adversary for Paced {
@@ -185,7 +189,7 @@ fn victim(aim: &Aim, play: &Play) -> People {
     }
 }
 
-/// So many requests an hour at most are cheap: one a minute.
+/// So many requests an hour at most are cheap, for each count that has to be kept full: one a minute.
 const CHEAP: f64 = 60.0;
 /// So small a part of what he would get alone is what the victim may get at most: a twentieth.
 const KEPT_OUT: u64 = 20;
@@ -199,7 +203,8 @@ fn exposes(aim: &Aim, beside: &Beside<'_>) -> Option<Exposed> {
     let alone = u64::try_from(horizon.div_ceil(2)).unwrap_or(u64::MAX).min(people.tries);
     let through = people.tries.saturating_sub(people.denied);
     let is_kept_out = alone > 0 && through.saturating_mul(KEPT_OUT) <= alone;
-    if !aim.class.is_guarded() || !is_kept_out || each_hour(attack.requests, length) > CHEAP {
+    let hourly = each_hour(attack.requests, length) / f64::from(aim.setting.stores());
+    if !aim.class.is_guarded() || !is_kept_out || hourly > CHEAP {
         return None;
     }
     let says = format!(

@@ -60,7 +60,8 @@ impl InStep {
 
     /// Takes note of an answer.
     fn hear(&mut self, answer: &Answer, patience: Span) {
-        if answer.refused > 0 {
+        // Where several count apart, one of them refuses what others took there, and the rest is still to be taken.
+        if answer.admitted == 0 {
             let wait = answer.retry_after.unwrap_or(patience).max(patience);
             self.from = answer.at.saturating_add(wait);
         } else {

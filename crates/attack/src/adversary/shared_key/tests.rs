@@ -6,7 +6,7 @@ use tidegate::Limit;
 use tidegate_algorithms::{Anchor, Quota};
 use tidegate_policy::Class;
 
-use super::super::testing::testbed::{ACCOUNT, ADDRESS, EVERYONE, HOUR, log};
+use super::super::testing::testbed::{ACCOUNT, ADDRESS, DAY, EVERYONE, HOUR, log};
 use super::super::testing::trial;
 use super::super::{Need, OneAddress};
 use super::*;
@@ -68,17 +68,32 @@ fn a_limit_for_everyone_where_people_sign_in_is_a_switch() {
     assert!((6_000..6_300).contains(&attack.requests), "{}: that is its rate", attack.requests);
     let exposed = exposed.unwrap();
     assert_eq!(exposed.finding, None);
-    assert!(
-        exposed.says.starts_with("shared is one key for everybody: 100 % of "),
-        "{}",
-        exposed.says
-    );
+    assert!(exposed.says.starts_with("shared is one key for everybody: 100 % of "), "{}", exposed.says);
     let money = |aim: &mut Aim| aim.class = Class::Send;
     assert_eq!(
         poisoned(&limits, &play(600), money).1,
         None,
         "there it stops everybody for what messages cost"
     );
+}
+
+/// Guards against a switch that is missed where processes count apart, since one of them refuses what people took there, and
+/// against one that is missed since it is of a day.
+#[test]
+fn a_switch_is_shown_where_processes_count_apart_and_over_a_day() {
+    let four = |aim: &mut Aim| (aim.setting.instances, aim.setting.shared) = (4, false);
+    let minute = Span::from_secs(60);
+    let window = Quota::fixed_window(100, minute, Anchor::Clock).unwrap();
+    for (limit, length, change) in
+        [(window, 3_600, &four as &dyn Fn(&mut Aim)), (log(100, DAY), 86_400, &|_| ())]
+    {
+        let (attack, exposed) =
+            poisoned(&[(limit, EVERYONE), (log(5, HOUR), ACCOUNT)], &play(length), change);
+        let share = attack.people.share_denied().unwrap();
+        assert!(share >= MOST_ARE_REFUSED, "{share} {:?}", attack.people);
+        let says = exposed.map(|exposed| exposed.says).unwrap_or_default();
+        assert!(says.starts_with("shared is one key for everybody: "), "{says}");
+    }
 }
 
 /// Guards against a limit by address that is filled from elsewhere, or people elsewhere who are denied: the adversary shuts

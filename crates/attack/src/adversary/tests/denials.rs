@@ -4,10 +4,11 @@
 use std::sync::Arc;
 
 use tidegate_algorithms::Span;
+use tidegate_policy::Policy;
 
 use super::super::testing::trial::play;
 use super::super::{Aim, Exposed, named};
-use super::{example, exposed};
+use super::{example, exposed, parse, text};
 use crate::measure::Measured;
 use crate::stage::Stage;
 use crate::target::Requests;
@@ -19,8 +20,11 @@ const NAMES: [&str; 5] =
 /// Plays adversaries at a page's example for some hours, and returns what they expose; the first example is bad, the second
 /// good.
 fn shown(page: &str, index: usize, names: &[&str], hours: u64) -> Vec<Exposed> {
-    let policy = example(page, index);
-    let requests = Requests::new(Arc::clone(&policy), 0).unwrap();
+    shown_of(&example(page, index), names, hours)
+}
+
+fn shown_of(policy: &Arc<Policy>, names: &[&str], hours: u64) -> Vec<Exposed> {
+    let requests = Requests::new(Arc::clone(policy), 0).unwrap();
     let aim = requests.aim();
     let stage = Stage::new(Arc::new(requests), 3, None);
     let mut play = play(Span::ZERO, Span::from_secs(3_600 * hours));
@@ -34,6 +38,19 @@ fn shown(page: &str, index: usize, names: &[&str], hours: u64) -> Vec<Exposed> {
         }
     }
     all
+}
+
+/// Guards against people who are all refused while nobody says why: where a proxy's address is read for the client's, since
+/// fewer hops are trusted than proxies stand in front.
+#[test]
+fn hops_that_are_fewer_than_the_proxies_make_all_clients_one() {
+    let id = "hops-not-the-proxies";
+    let text = text(id, 0).replace("hops: 2", "hops: 1").replace("proxies: 1", "proxies: 2");
+    let bad = shown_of(&parse(&text), &["shared-key-poisoning"], 6);
+    let told = bad.iter().find(|one| one.finding == Some(id)).unwrap_or_else(|| panic!("{bad:?}"));
+    assert!(told.says.starts_with("all clients are one to verify/per-client: "), "{}", told.says);
+    let good = shown(id, 1, &NAMES, 6);
+    assert!(good.iter().all(|one| one.finding != Some(id)), "{good:?}");
 }
 
 macro_rules! pages {
