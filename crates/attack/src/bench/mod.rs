@@ -171,7 +171,16 @@ pub fn wanted<'p>(policy: &'p Policy, names: &[String]) -> Result<Vec<(usize, &'
             known: all().map(|(_, rule)| rule.name.clone()).collect(),
         })
     };
-    names.iter().map(find).collect()
+    once(names).map(find).collect()
+}
+
+/// Returns each name once, in its first place.
+fn once(names: &[String]) -> impl Iterator<Item = &String> {
+    names
+        .iter()
+        .enumerate()
+        .filter(|(place, name)| !names.iter().take(*place).any(|other| other == *name))
+        .map(|(_, name)| name)
 }
 
 /// Returns the adversaries of those names, or all when none are named.
@@ -188,7 +197,7 @@ pub fn chosen(names: &[String]) -> Result<Vec<&'static dyn Adversary>, BenchErro
             known: adversaries().iter().map(|adversary| adversary.name().to_owned()).collect(),
         })
     };
-    names.iter().map(find).collect()
+    once(names).map(find).collect()
 }
 
 /// Weighs every limit that tells people apart.

@@ -16,7 +16,7 @@ pub struct Effort {
     pub short_requests: u64,
     /// How long the long play goes on.
     pub length: Span,
-    /// The most requests of the long play for every day that it goes on, and of one that is shorter.
+    /// The most requests of the long play for every day that it goes on, up to ten of them, and of one that is shorter.
     pub long_requests: u64,
 }
 
@@ -71,9 +71,12 @@ pub(super) fn long(short: &Play, effort: &Effort) -> Play {
     Play { length: closed.max(short.length), ..*short }
 }
 
+/// The requests of so many days are played at most.
+const MOST_DAYS: u64 = 10;
+
 /// Returns the most requests of the long play.
 pub(super) fn most_requests(effort: &Effort) -> u64 {
-    let days = effort.length.as_micros().div_ceil(DAY.as_micros()).max(1);
+    let days = effort.length.as_micros().div_ceil(DAY.as_micros()).clamp(1, MOST_DAYS);
     effort.long_requests.saturating_mul(days)
 }
 

@@ -95,6 +95,7 @@ pub fn compare(
     let columns = candidates.iter().map(|candidate| column(candidate, span, guess));
     // The promise is what the first limit's own numbers sound like, whatever span is compared.
     let first = candidates.first().map(|first| (first.nominal(), first.window()));
+    let first = first.filter(|(_, window)| *window < LONGEST);
     let mut comparison = Comparison {
         seed: options.seed,
         span_micros: span.as_micros(),
@@ -144,6 +145,8 @@ impl Comparison {
 
 /// The shortest span, that of what passes at once.
 const INSTANT: Span = Span::from_micros(1);
+/// No promise is about a longer time than a hundred years.
+const LONGEST: Span = Span::from_secs(36_500 * 86_400);
 const HOUR: Span = Span::from_secs(3600);
 
 impl Column {

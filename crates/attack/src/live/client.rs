@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, HOST, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, StatusCode};
-use http_body_util::{BodyExt, Full};
+use http_body_util::{BodyExt, Full, Limited};
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
 use tidegate_algorithms::{Span, Timestamp};
@@ -28,6 +28,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// So many requests are under way at once at most, and so many connections are kept for the next: each takes a descriptor.
 const UNDER_WAY: usize = 256;
 const KEPT: usize = 256;
+
+/// So many bytes of an answer are read.
+const MOST_BODY: usize = 64 << 10;
 
 type Sender = SendRequest<Full<Bytes>>;
 
@@ -82,12 +85,21 @@ impl<'p> Client<'p> {
             let response = sender.send_request(request).await?;
             let (parts, body) = response.into_parts();
             let received = now();
-            Ok::<_, hyper::Error>((parts, received, body.collect().await?.to_bytes()))
+            // A refusal of a gateway is short; what is longer is the service's own, and is not read.
+            match Limited::new(body, MOST_BODY).collect().await {
+                Ok(body) => Ok((parts, received, Some(body.to_bytes()))),
+                Err(error) => match error.downcast::<hyper::Error>() {
+                    Ok(error) => Err(*error),
+                    Err(_) => Ok((parts, received, None)),
+                },
+            }
         });
         let silent = |_| format!("{}: no answer in {} seconds; see its log", self.place, PATIENCE.as_secs());
         let (parts, received, body) = answer.await.map_err(silent)?.map_err(|error| lost(&error))?;
-        self.keep(wire.peer, sender).await;
-        let kind = Kind::of(parts.status, &parts.headers, &body, self.template);
+        if body.is_some() {
+            self.keep(wire.peer, sender).await;
+        }
+        let kind = Kind::of(parts.status, &parts.headers, &body.unwrap_or_default(), self.template);
         Ok(Response { sent, received, kind, status: parts.status, headers: parts.headers })
     }
 

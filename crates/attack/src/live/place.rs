@@ -47,7 +47,11 @@ impl Place {
             return Err(wrong("it has a user"));
         }
         let host = authority.host().trim_start_matches('[').trim_end_matches(']');
-        let port = authority.port_u16().unwrap_or(80);
+        // One that is no number, or too great a one, is not the default one.
+        let port = match authority.as_str().strip_prefix(authority.host()).unwrap_or_default() {
+            "" => 80,
+            _ => authority.port_u16().filter(|port| *port > 0).ok_or_else(|| wrong("its port is none"))?,
+        };
         let unknown = || PlaceError::Unknown(format!("{host}: no address is known for it"));
         let found: Vec<SocketAddr> = (host, port).to_socket_addrs().map_err(|_| unknown())?.collect();
         // A name that stands for both loopback addresses means the one that gateways listen on by default.
@@ -117,6 +121,10 @@ mod tests {
             "http://127.0.0.1/a",
             "http://127.0.0.1/?a",
             "http://a@127.0.0.1",
+            "http://127.0.0.1:99999",
+            "http://127.0.0.1:0",
+            "http://127.0.0.1:",
+            "http://[::1]:65536",
             "",
         ] {
             let error = Place::of(url, None).unwrap_err();

@@ -15,6 +15,8 @@ use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::table::Table;
 
+/// Clocks that are further apart than this are to be set.
+const MOST_TOLERANCE: Span = Span::from_secs(10);
 /// How long an attack on a gateway takes unless said.
 const LENGTH: Span = Span::from_secs(30);
 
@@ -23,6 +25,11 @@ const LENGTH: Span = Span::from_secs(30);
 /// # Errors
 /// When it may not be attacked, or does not answer.
 pub(super) fn run(policy: &Arc<Policy>, url: &str, args: &AttackArgs) -> Result<Exit, Failure> {
+    if args.tolerance > MOST_TOLERANCE {
+        let message = format!("a tolerance of {} explains nearly anything that a limit does", args.tolerance);
+        let remedy = format!("set the clocks, and write at most --tolerance {MOST_TOLERANCE}");
+        return Err(Failure::unusable(message).advise(remedy));
+    }
     let place = Place::of(url, args.i_own_this.as_deref()).map_err(Failure::unusable)?;
     let rules = wanted(policy, &args.rule).map_err(Failure::unusable)?;
     let rules: Vec<(usize, String)> =
@@ -143,6 +150,8 @@ fn verdict(report: &LiveReport, out: &mut Output) {
         ));
     } else if report.sent() > 0 {
         let borne = Span::from_micros(report.borne_micros.div_ceil(1_000).saturating_mul(1_000));
-        out.line(&format!("{gateway} did what the simulation says, up to {borne} for clocks and the network"));
+        out.line(&format!(
+            "{gateway} did what the simulation says, up to {borne} for clocks and the network"
+        ));
     }
 }
