@@ -5,6 +5,7 @@
 mod attack;
 mod attack_live;
 mod attack_mistakes;
+mod attack_table;
 mod bound;
 mod cases;
 mod check;

@@ -47,8 +47,10 @@ impl Progress {
             Self::Lines(lines) => {
                 let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
                 lines.played = lines.played.saturating_add(1);
-                let far = format!("{} of {plays} plays", lines.played);
-                lines.tell(&far);
+                if lines.played < u64::try_from(plays).unwrap_or(u64::MAX) {
+                    let far = format!("{} of {plays} plays", lines.played);
+                    lines.tell(&far);
+                }
             }
         }
     }

@@ -11,8 +11,8 @@ use crate::output::Output;
 use crate::table::Table;
 
 /// What a reader of the table has to know who has not read of it.
-const LEGEND: &str = "\"a of b\": a passed, of at most b by the limits' closed forms; THEN A DAY: guesses that go on, or requests where no \
-                      code is guessed at; \"–\": not played for so long";
+const LEGEND: &str = "a of b: passed, of at most so many by closed form; –: not played for so long; THEN A DAY: guesses in the long \
+                      run, or requests where there is no code";
 
 /// Writes a report; of the adversaries that were asked for those are told that fit nowhere.
 pub(super) fn report(report: &Report, adversaries: &[String], out: &mut Output) {
