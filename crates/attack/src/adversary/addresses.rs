@@ -8,7 +8,7 @@ use tidegate_review::{DAY, Guess, spoken_count};
 
 use super::exposed::counted;
 use super::schedule::rotation::{MOST_REQUESTS, Order, Rotation, Vary};
-use super::{Adversary, Aim, Beside, Exposed, Means, Need, Play, at_victim};
+use super::{Adversary, Aim, Beside, Exposed, Guard, Means, Need, Play, at_victim};
 use crate::act::Seat;
 
 /// Many addresses take turns at one account.
@@ -51,27 +51,37 @@ impl Adversary for Addresses {
     }
 
     fn exposes(&self, aim: &Aim, beside: &Beside<'_>) -> Option<Exposed> {
-        let is_held = aim.guards.iter().any(|guard| guard.keyed.holds_account() || guard.is_by_session());
         let (attack, alone) = (beside.attack.guesses, beside.alone.guesses);
-        if !aim.is_sign_in() || is_held || attack < alone.saturating_mul(2) || attack == 0 {
+        if !counts_by_address_only(aim) || attack < alone.saturating_mul(2) || attack == 0 {
             return None;
         }
-        let exhausting = sources_to_exhaust(aim).map_or_else(String::new, |(sources, life)| {
-            let tries = if sources == 1 { "tries" } else { "try" };
-            format!("; {} {tries} every code {life}", counted(sources, "address"))
-        });
         // An attack that was cut short may not have come round to all of them.
         let turns = beside.attack.requests.div_ceil(aim.setting.stores().max(1).into());
         let sent = u64::from(beside.play.means.addresses.max(1)).min(turns);
         let says = format!(
-            "{} made {} at one account in {}, where one made {}: nothing counts by account{exhausting}",
+            "{} made {} at one account in {}, where one made {}: nothing counts by account{}",
             counted(sent, "address"),
             counted(attack, "guess"),
             beside.went_on(),
             spoken_count(alone.into()),
+            exhausting(aim),
         );
         Some(Exposed { finding: Some("verify-by-address-only"), says })
     }
+}
+
+/// Returns whether limits hold an address, and no account that is guessed at from many.
+pub(super) fn counts_by_address_only(aim: &Aim) -> bool {
+    let is_held = |guard: &Guard| guard.keyed.holds_account() || guard.is_by_session();
+    aim.is_sign_in() && aim.tells_addresses_apart() && !aim.guards.iter().any(is_held)
+}
+
+/// Returns in words, as the end of a sentence, how many addresses try every code; nothing where no code is known.
+pub(super) fn exhausting(aim: &Aim) -> String {
+    sources_to_exhaust(aim).map_or_else(String::new, |(sources, life)| {
+        let tries = if sources == 1 { "tries" } else { "try" };
+        format!("; {} {tries} every code {life}", counted(sources, "address"))
+    })
 }
 
 /// Returns how many addresses try every code while one lives, or in a day where codes do not end, and which of the two.

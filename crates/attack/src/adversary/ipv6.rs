@@ -6,6 +6,7 @@
 
 use tidegate_review::spoken_count;
 
+use super::addresses::{counts_by_address_only, exhausting};
 use super::exposed::counted;
 use super::schedule::rotation::{
     Order, Rotation, Vary, around_accounts, most_beside, until_accounts_run_out,
@@ -70,7 +71,7 @@ impl Adversary for Ipv6 {
 
     fn exposes(&self, aim: &Aim, beside: &Beside<'_>) -> Option<Exposed> {
         let is_narrow = |guard: &Guard| guard.keyed.address.is_some_and(|(_, ipv6)| ipv6 > CUSTOMER);
-        let one = most_beside(aim, beside, is_narrow)?;
+        let Some(one) = most_beside(aim, beside, is_narrow) else { return by_address_only(aim, beside) };
         let prefix =
             aim.guards.iter().filter(|guard| is_narrow(guard)).find_map(|guard| guard.keyed.address)?.1;
         let admitted = beside.attack.admitted;
@@ -87,10 +88,29 @@ impl Adversary for Ipv6 {
     }
 }
 
+/// Returns that an account is guessed at from network after network, each of which has a limit of its own, and nothing holds
+/// the account.
+fn by_address_only(aim: &Aim, beside: &Beside<'_>) -> Option<Exposed> {
+    let one = most_beside(aim, beside, Guard::is_by_address).filter(|_| counts_by_address_only(aim))?;
+    let guesses = beside.attack.guesses;
+    (u128::from(guesses) >= one.saturating_mul(2)).then(|| Exposed {
+        finding: Some("verify-by-address-only"),
+        says: format!(
+            "one IPv6 customer with a /{} made {} at one account in {}, where the limits let one network of his make {}: nothing \
+             counts by account{}",
+            beside.play.means.ipv6_prefix,
+            counted(guesses, "guess"),
+            beside.went_on(),
+            spoken_count(one),
+            exhausting(aim),
+        ),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::Keyed;
-    use super::super::testing::testbed::{ACCOUNT, ADDRESS, DAY, EVERYONE, HOUR, Testbed, log};
+    use super::super::testing::testbed::{ACCOUNT, ADDRESS, DAY, EVERYONE, HOUR, Testbed, digits, log};
     use super::*;
     use tidegate_algorithms::Span;
 
@@ -130,6 +150,25 @@ mod tests {
         let mut testbed = Testbed::of([(log(3, HOUR), BY_HOST), (log(3, HOUR), ADDRESS)]).lasting(HOUR);
         testbed.play.means.ipv6_prefix = 56;
         assert_eq!(testbed.met(&Ipv6).admitted, 256 * 3);
+    }
+
+    /// Guards against the worst attack on a limit by address that no sentence names: nobody rents addresses who has a network.
+    #[test]
+    fn networks_of_one_customer_are_exposed_where_nothing_counts_by_account() {
+        let mut testbed = Testbed::of([(log(30, HOUR), ADDRESS)]).guessing(digits(1));
+        testbed.play.means.rate = 100;
+        let exposed = testbed.exposed(&Ipv6).unwrap();
+        assert_eq!(exposed.finding, Some("verify-by-address-only"));
+        assert_eq!(
+            exposed.says,
+            "one IPv6 customer with a /48 made 6,000 guesses at one account in 1m, where the limits let one network of his make \
+             30: nothing counts by account; 33,334 addresses try every code while it lives"
+        );
+        testbed.play.means.ipv6_prefix = 64;
+        assert_eq!(testbed.exposed(&Ipv6), None, "one network is one key");
+        let held =
+            Testbed::of([(log(30, HOUR), ADDRESS), (log(9, DAY), ACCOUNT)]).lasting(Span::from_secs(60));
+        assert_eq!(held.exposed(&Ipv6), None);
     }
 
     /// Guards against a hole that hides behind a limit on the account: it still lets one machine try everybody.

@@ -13,11 +13,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use tidegate::BuildError;
+use tidegate_algorithms::Span;
 use tidegate_policy::{Policy, Rule};
-use tidegate_review::Guess;
+use tidegate_review::{DAY, Guess};
 
 use crate::adversary::{Adversary, Aim, Exposed, Means, adversaries};
-use crate::report::{LimitShown, Report, RuleReport, Trade};
+use crate::report::{LimitShown, Report, Row, RuleReport, Trade};
 use crate::stage::Stage;
 use crate::target::{Requests, Target};
 
@@ -121,11 +122,11 @@ pub fn attack(
     if attacks.is_empty() && !unfit.is_empty() {
         return Err(BenchError::NothingFits { adversaries: options.adversaries.clone(), rules: unfit });
     }
-    let mut exposed: Vec<Vec<(u64, Exposed)>> = vec![Vec::new(); report.rules.len()];
+    let mut exposed: Vec<Vec<(u128, Exposed)>> = vec![Vec::new(); report.rules.len()];
     for (index, done) in run(&attacks, played).map_err(BenchError::Build)? {
         report.requests = report.requests.saturating_add(done.requests);
         if let (Some(all), Some(one)) = (exposed.get_mut(index), done.exposed) {
-            all.push((done.row.worst.guesses, one));
+            all.push((guesses_a_day(&done.row), one));
         }
         if let Some(rule) = report.rules.get_mut(index) {
             rule.rows.push(done.row);
@@ -144,8 +145,16 @@ fn fits_nowhere(chosen: &[String]) -> String {
     format!("{who} fits it")
 }
 
-/// Returns of each mistake the sentence of the attack that let most through, those of the most first.
-fn gravest(mut exposed: Vec<(u64, Exposed)>) -> Vec<Exposed> {
+/// Returns how many guesses an attack made a day for as long as it went on: of two that were cut short after unlike times
+/// it says which does more.
+fn guesses_a_day(row: &Row) -> u128 {
+    let went_on = row.worst.went_on(Span::from_micros(row.length_micros)).as_micros();
+    let in_days = u128::from(row.worst.guesses).saturating_mul(DAY.as_micros().into());
+    in_days.checked_div(went_on.into()).unwrap_or(0)
+}
+
+/// Returns of each mistake the sentence of the attack that let most through in its time, those of the most first.
+fn gravest(mut exposed: Vec<(u128, Exposed)>) -> Vec<Exposed> {
     exposed.sort_by_key(|(guesses, _)| Reverse(*guesses));
     let mut told: Vec<Exposed> = Vec::new();
     for (_, one) in exposed {

@@ -200,14 +200,14 @@ fn asked_every_second_each_algorithm_denies_nearly_everything() {
 
 /// Plays a lockout at a limit of an account for a day, and returns what it shows.
 fn shown(quota: Quota, class: tidegate_policy::Class) -> Option<Exposed> {
-    shown_by(&Lockout, Aim { class, ..Aim::at(quota) })
+    shown_by(&Lockout, &Aim { class, ..Aim::at(quota) })
 }
 
-fn shown_by(adversary: &dyn Adversary, aim: Aim) -> Option<Exposed> {
+fn shown_by(adversary: &dyn Adversary, aim: &Aim) -> Option<Exposed> {
     let play = play(86_400, Span::ZERO);
     let stage = Stage::new(Arc::new(Bare::of(aim.guards[0].quota)), 1, None);
-    let attack = stage.play(adversary, &aim, &play).unwrap();
-    adversary.exposes(&aim, &Beside { alone: &attack, attack: &attack, play: &play })
+    let attack = stage.play(adversary, aim, &play).unwrap();
+    adversary.exposes(aim, &Beside { alone: &attack, attack: &attack, play: &play })
 }
 
 /// Guards against a weapon that is missed since each of four processes has to be asked: 80 requests an hour are 20 at each.
@@ -216,7 +216,7 @@ fn what_is_cheap_at_one_count_is_so_at_four() {
     let lock = Quota::lockout(10, Span::from_secs(1_800), Span::from_secs(1_800)).unwrap();
     let setting = crate::world::Setting { instances: 4, shared: false, ..Aim::at(lock).setting };
     let login = Aim { class: tidegate_policy::Class::Login, setting, ..Aim::at(lock) };
-    let told = shown_by(&Lockout, login).unwrap();
+    let told = shown_by(&Lockout, &login).unwrap();
     assert!(
         told.says.starts_with("with 80 requests an hour limit is kept full and the victim out "),
         "{}",
@@ -228,7 +228,7 @@ fn what_is_cheap_at_one_count_is_so_at_four() {
 #[test]
 fn whoever_heeds_no_answer_shows_a_weapon_as_well() {
     let nine = Quota::sliding_log(9, Span::from_secs(3_600)).unwrap();
-    let told = shown_by(&Blind, Aim { class: tidegate_policy::Class::Login, ..Aim::at(nine) }).unwrap();
+    let told = shown_by(&Blind, &Aim { class: tidegate_policy::Class::Login, ..Aim::at(nine) }).unwrap();
     assert_eq!(told.finding, Some("lockout-weapon"));
     assert!(told.says.starts_with("with 9 requests an hour limit is kept full "), "{}", told.says);
 }
