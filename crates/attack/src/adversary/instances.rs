@@ -2,7 +2,7 @@
 //!
 //! I processes whose counts are in their own memory admit I · L, whatever the algorithm.
 
-use super::schedule::volleys::{as_often_as_it_fills, counted_apart, seat};
+use super::schedule::volleys::{as_often_as_it_fills, counted_apart, enough, seat};
 use super::{Adversary, Aim, Beside, Exposed, Need, Play};
 use crate::act::Seat;
 
@@ -29,6 +29,10 @@ impl Adversary for Instances {
 
     fn depends_on_phase(&self) -> bool {
         false
+    }
+
+    fn most_requests(&self, aim: &Aim, play: &Play) -> u64 {
+        enough(aim, play, aim.setting.stores())
     }
 
     fn fits(&self, aim: &Aim) -> bool {

@@ -4,7 +4,7 @@
 //! burst in all of them that is over before the word arrives finds each as it was: of a window N · L, and as much again of
 //! the next, as if nobody had told anybody; of a bucket N · B once, for which all owe, and R after that.
 
-use super::schedule::volleys::{as_often_as_it_fills, counted_apart, seat};
+use super::schedule::volleys::{as_often_as_it_fills, counted_apart, enough, seat};
 use super::{Adversary, Aim, Beside, Exposed, Need, Play};
 use crate::act::Seat;
 
@@ -31,6 +31,10 @@ impl Adversary for Regions {
 
     fn depends_on_phase(&self) -> bool {
         false
+    }
+
+    fn most_requests(&self, aim: &Aim, play: &Play) -> u64 {
+        enough(aim, play, aim.setting.stores())
     }
 
     fn fits(&self, aim: &Aim) -> bool {

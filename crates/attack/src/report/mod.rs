@@ -229,7 +229,9 @@ impl Row {
     pub fn cost_a_day(&self) -> Option<(f64, &str)> {
         let (amount, unit) = self.money.as_ref()?;
         let each = float(*amount) / float(self.worst.admitted.max(1));
-        let day = self.told(DAY).map_or_else(|| self.goes_on(false), |peak| float(peak.seen));
+        // What is over cost what it cost.
+        let other = || self.then(false).unwrap_or_else(|| float(self.worst.admitted));
+        let day = self.told(DAY).map_or_else(other, |peak| float(peak.seen));
         Some((each * day, unit))
     }
 

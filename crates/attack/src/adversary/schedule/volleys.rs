@@ -38,19 +38,32 @@ impl Actor for Sender {
 
 /// Returns volleys of so many times what the limit in focus admits at once, each as soon as it admits as much again.
 pub(crate) fn as_often_as_it_fills(aim: &Aim, play: &Play, copies: u32) -> Vec<Volley> {
-    let (Some(guard), mut volleys, mut at) = (aim.guard(), Vec::new(), play.start) else { return Vec::new() };
+    filling(aim, play, copies).0
+}
+
+/// Returns how many requests of them a play ends with, where there are more of them than show anything; with no number
+/// otherwise.
+pub(crate) fn enough(aim: &Aim, play: &Play, copies: u32) -> u64 {
+    let (volleys, is_cut) = filling(aim, play, copies);
+    if is_cut { volleys.iter().map(|volley| u64::from(volley.requests)).sum() } else { u64::MAX }
+}
+
+/// Returns the volleys, and whether there would be more.
+fn filling(aim: &Aim, play: &Play, copies: u32) -> (Vec<Volley>, bool) {
+    let (mut volleys, mut at) = (Vec::new(), play.start);
+    let Some(guard) = aim.guard() else { return (volleys, false) };
     let requests = at_once(aim.burst().saturating_mul(copies));
     let (mut left, again) = (MOST_REQUESTS.max(requests.into()), refill(&guard.quota));
     // Who misses his instants fires a little later, so as not to fire too early.
     let late = Span::from_micros(play.jitter.as_micros().saturating_mul(4).saturating_add(1));
     while at < play.end() && requests > 0 {
-        let Some(after) = left.checked_sub(requests.into()) else { break };
+        let Some(after) = left.checked_sub(requests.into()) else { return (volleys, true) };
         left = after;
         volleys.push(Volley { at, requests });
         let next = by_the_clock(&guard.quota, at).unwrap_or_else(|| at.saturating_add(again));
         at = next.saturating_add(late);
     }
-    volleys
+    (volleys, false)
 }
 
 /// Returns the end of a fixed window that begins by the clock.
@@ -104,8 +117,14 @@ pub(crate) fn counted_apart(aim: &Aim, beside: &Beside<'_>) -> Option<String> {
 mod tests {
     use tidegate_algorithms::Anchor;
 
+    use std::sync::Arc;
+
+    use super::super::super::named;
     use super::super::super::testing::trial::{bucket, fixed, log, play};
     use super::*;
+    use crate::stage::Stage;
+    use crate::target::Bare;
+    use crate::world::Setting;
 
     /// Guards against a comparison with something that one count does not do.
     #[test]
@@ -118,5 +137,21 @@ mod tests {
         }
         let volleys = as_often_as_it_fills(&Aim::at(log()), &hour, 3);
         assert_eq!(counted_once(&Aim::at(log()), &volleys, 16), 6, "the first of the second volley");
+    }
+
+    /// Guards against volleys that are no more after a while, as if nothing passed from then on.
+    #[test]
+    fn a_play_that_has_no_more_volleys_ends_with_the_last() {
+        let minute = Quota::fixed_window(1_000, Span::from_secs(60), Anchor::Clock).unwrap();
+        let setting = Setting { instances: 4, shared: false, ..Setting::default() };
+        let aim = Aim { setting, ..Aim::at(minute) };
+        let day = play(Span::from_secs(9), Span::from_secs(86_400));
+        assert_eq!(enough(&aim, &day, 4), 100_000);
+        let stage = Stage::new(Arc::new(Bare::of(minute)), 1, None);
+        let all = stage.play(named("instances").unwrap(), &aim, &day).unwrap();
+        let then = all.requests_per_day(day.length);
+        assert!(all.ended.is_some() && (then / 5_760_000.0 - 1.0).abs() < 0.1, "{then}");
+        let seconds = play(Span::from_secs(9), Span::from_secs(600));
+        assert_eq!(enough(&aim, &seconds, 4), u64::MAX);
     }
 }

@@ -66,3 +66,18 @@ fn what_passes_while_the_store_is_lost_does_not_go_on() {
     assert!(half > 108 + 30 && row.worst.without_store > 30, "{half}");
     assert!((row.then(false).unwrap() - 216.0).abs() < 0.01, "{:?}", row.then(false));
 }
+
+/// Guards against messages that cost nothing a day since whoever had them sent has stopped.
+#[test]
+fn what_is_over_cost_what_it_cost() {
+    let text = "length: 1d\nadversaries: [greedy, { greedy: { at: 12h, for: 30m } }]";
+    let rule = played(&per_account(bucket()), text, 1).0;
+    let passed = rule.rows[2].worst.admitted;
+    let priced = Row { money: Some((passed * 7, "cents".to_owned())), ..rule.rows[2].clone() };
+    assert!(passed > 0 && priced.told(tidegate_review::DAY).is_none(), "{passed}");
+    let (costs, unit) = priced.cost_a_day().unwrap();
+    assert!(
+        (costs / 7.0 - f64::from(u32::try_from(passed).unwrap())).abs() < 1e-6 && unit == "cents",
+        "{costs}"
+    );
+}

@@ -11,8 +11,8 @@ use crate::output::Output;
 use crate::table::Table;
 
 /// What a reader of the table has to know who has not read of it.
-const LEGEND: &str = "a of b: passed, of at most so many by closed form; –: not played for so long; THEN A DAY: guesses in the long \
-                      run, or requests where there is no code";
+const LEGEND: &str = "a of b: passed, of at most so many by closed form; –: not played for so long, or over; THEN A DAY: guesses in \
+                      the long run, or requests where there is no code";
 
 /// Writes a report; of the adversaries that were asked for those are told that fit nowhere.
 pub(super) fn report(report: &Report, adversaries: &[String], out: &mut Output) {
@@ -107,7 +107,7 @@ fn cells(rule: &RuleReport, rows: &[&Row]) -> [String; 10] {
     ];
     let told = told.into_iter().flatten().collect::<Vec<_>>().join(", ");
     let [second, minute, hour, day] = SPANS.map(|span| fullest(all(), span));
-    let goes_on = all().map(|row| row.goes_on(rule.code.is_some())).fold(0.0, f64::max);
+    let goes_on = all().filter_map(|row| row.then(rule.code.is_some())).reduce(f64::max);
     let chance = all().filter_map(|row| row.guess.map(|guess| guess.chance_year)).reduce(f64::max);
     let people = all().map(|row| row.worst.people).filter(|people| people.tries > 0);
     let denied = people.max_by(|a, b| a.share_denied().partial_cmp(&b.share_denied()).unwrap_or(Equal));
@@ -118,7 +118,7 @@ fn cells(rule: &RuleReport, rows: &[&Row]) -> [String; 10] {
         minute,
         hour,
         day,
-        a_day(goes_on),
+        goes_on.map_or_else(|| "–".to_owned(), a_day),
         half(all()),
         chance.map_or_else(String::new, spoken_chance),
         denied.and_then(|people| people.denied_in_words()).unwrap_or_default(),
