@@ -135,6 +135,8 @@ fn overview(html: &mut Html, report: &Report) {
 /// Which row is the worst of each column, if any figure in it is worth the name.
 struct Worst {
     columns: [Option<usize>; 5],
+    /// Who kept most people out altogether, which stands beside the share.
+    shut_out: Option<usize>,
 }
 
 impl Worst {
@@ -152,12 +154,14 @@ impl Worst {
         let window = |row: &Row| drawn::fullest_window(rule, row).map(|peak| float(peak.seen));
         let soonest = |row: &Row| row.guess?.p50.map(|seconds| -seconds.max(f64::MIN_POSITIVE));
         let denied = |row: &Row| row.worst.people.share_denied();
+        let shut_out = |row: &Row| Some(float(row.worst.people.shut_out));
         let (hour, day) = (passed(HOUR), passed(DAY));
-        Self { columns: [of(&window), of(&hour), of(&day), of(&soonest), of(&denied)] }
+        let columns = [of(&window), of(&hour), of(&day), of(&soonest), of(&denied)];
+        Self { columns, shut_out: of(&shut_out) }
     }
 
     fn has(&self, row: usize) -> bool {
-        self.columns.contains(&Some(row))
+        self.columns.contains(&Some(row)) || self.shut_out == Some(row)
     }
 
     /// Returns whether a row is the worst of a column.

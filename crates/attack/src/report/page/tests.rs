@@ -125,6 +125,48 @@ fn more_than_can_be_is_told_first() {
     assert!(page.contains("class=\"bar exceeded\""));
 }
 
+/// Guards "did no worse in any column" against who keeps out most people, where another refuses a larger share of tries.
+#[test]
+fn whoever_keeps_most_people_out_stands_at_a_glance() {
+    let mut report = sample::report("policy.yaml");
+    let rule = &mut report.rules[0];
+    while rule.rows.len() < FEW + 2 {
+        let next = rule.rows[0].clone();
+        rule.rows.push(next);
+    }
+    let last = rule.rows.len() - 1;
+    rule.rows[last - 1].adversary = "one-out-of-one";
+    rule.rows[last - 1].worst.people = PeopleSeen { tries: 500, denied: 500, people: 1, shut_out: 1 };
+    rule.rows[last].adversary = "most-out-of-many";
+    rule.rows[last].worst.people = PeopleSeen { tries: 500, denied: 490, people: 68, shut_out: 68 };
+    let page = page(&report);
+    let glance = page.split("At a glance").nth(1).unwrap().split("</table>").next().unwrap();
+    assert!(glance.contains("one-out-of-one") && glance.contains("98 %; 68 of 68 never got in"), "{glance}");
+}
+
+/// Tells how many tables are wider than their place.
+const SIDEWAYS: &str =
+    "[...document.querySelectorAll('.wide')].filter((it) => it.scrollWidth > it.clientWidth + 1).length";
+
+/// Guards against last columns that nobody sees: at the width of a desk tables are not moved sideways.
+#[test]
+fn tables_are_shown_whole_on_a_desk() {
+    let mut report = sample::report("policy.yaml");
+    for row in report.rules.iter_mut().flat_map(|rule| &mut rule.rows) {
+        row.with = Some("10,000 numbers from 100 addresses".to_owned());
+        row.limit = Some("verify/per-challenge".to_owned());
+        row.money = Some((123_456_789, "cents".to_owned()));
+        row.worst.people = PeopleSeen { tries: 500, denied: 490, people: 1_068, shut_out: 1_068 };
+    }
+    let browser = Browser::start();
+    for page in [page(&report), comparison_page(&sample::comparison())] {
+        let (file, shown) = (File::of("attack-page-wide", &page), browser.page());
+        shown.screen(1_200, Scheme::Light);
+        shown.open(&file.0);
+        assert_eq!(shown.value(SIDEWAYS), 0);
+    }
+}
+
 /// Tells the height in pixels of the smallest letters of drawings.
 const SMALLEST: &str = "Math.min(...[...document.querySelectorAll('svg text')].map((text) =>
     parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a))";
