@@ -50,6 +50,8 @@ pub struct Followed {
     pub within_tolerance: u64,
     /// How many they decided differently beyond that.
     pub differing: u64,
+    /// How many they decided differently while answers took too long, beside the limits' windows, for that to mean anything.
+    pub untold: u64,
     /// How many the gateway answered without its limits' counts, which says nothing of them.
     pub undecided: u64,
     /// The first of those that differ.
@@ -125,8 +127,23 @@ pub(super) fn follow(
         let own: Vec<&Record> = records.iter().copied().filter(|record| record.attack == index).collect();
         look_closer(attacks, &own, (When::Arrived(way), tolerance), (index, best))?;
     }
+    for (attack, followed) in attacks.iter().zip(&mut best) {
+        if is_too_slow(attack, tolerance) {
+            followed.untold = std::mem::take(&mut followed.differing);
+            followed.differences.clear();
+        }
+    }
     Ok((best, tolerance))
 }
+
+/// Returns whether so much is borne that nearly any request may have been decided in one window or in the next.
+fn is_too_slow(attack: &Planned, borne: Span) -> bool {
+    let shortest = attack.aim.guards.iter().map(|guard| guard.quota.window()).min();
+    shortest.is_some_and(|window| borne.as_micros() > window.as_micros() / WINDOW_TO_BORNE)
+}
+
+/// A window is to be so many times as long as what is borne, for a difference to mean something.
+const WINDOW_TO_BORNE: u64 = 4;
 
 /// More differences than these are no matter of one instant.
 const FEW: u64 = 16;

@@ -135,15 +135,27 @@ fn sum<'r>(rows: impl Iterator<Item = &'r Value>, member: &str) -> u64 {
     rows.map(|row| row["followed"][member].as_u64().unwrap()).sum()
 }
 
+/// Attacks again and again, each time a fresh gateway, until answers came fast enough beside the limits' windows for every
+/// attack to mean something: a machine that runs other tests as well stands still at times.
+fn told(attack: impl Fn() -> Output) -> (Output, Value) {
+    for _ in 0..10 {
+        let output = attack();
+        let report = report(&output);
+        if sum(report["rows"].as_array().unwrap().iter(), "untold") == 0 {
+            return (output, report);
+        }
+    }
+    panic!("in ten attacks answers always took too long to tell anything");
+}
+
 /// The bench's promise: what it simulates is what the gateway does. A limit that was never full would agree with anything,
 /// so at each of them something passed and something was refused.
 #[test]
 fn every_algorithm_at_the_gateway_does_what_the_simulation_says() {
     let (folder, service) = (Folder::new("live-agrees"), Service::start());
     let file = folder.file("policy.yaml", policy(service.address, &LIMITS));
-    let gateway = Gateway::start(&file);
-    let output = gateway.attack(&file, &["--for", "6s", "--requests", "6000"]);
-    let report = report(&output);
+    let (output, report) =
+        told(|| Gateway::start(&file).attack(&file, &["--for", "6s", "--requests", "6000"]));
     assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""), "{report:#}");
     for (rule, ..) in LIMITS {
         let [sent, passed, differing] =
@@ -167,18 +179,22 @@ fn numbers_that_differ_are_found_and_those_that_do_not_are_not_blamed() {
     let mut more = LIMITS;
     more[2].3 = "sliding_log: { limit: 9, window: 2s }";
     let run_by = folder.file("other.yaml", policy(service.address, &more[..3]));
-    let gateway = Gateway::start(&run_by);
     let only = ["--for", "3s", "--adversary", "burst-and-wait", "--adversary", "greedy"];
-    let output = gateway.attack(&written, &only);
-    let found = report(&output);
+    let (output, found) = told(|| Gateway::start(&run_by).attack(&written, &only));
     assert_eq!(output.status.code(), Some(3), "{found:#}");
     for (rule, differs) in [("clock", false), ("first-hit", false), ("log", true)] {
         assert_eq!(sum(rows(&found, rule), "differing") > 0, differs, "{rule}: {found:#}");
     }
-    let mut command = tidegate(["attack", "--against", &gateway.url, "--rule", "log"]);
-    let output = command.args(only).arg(&written).output().unwrap();
+    let (gateway, line) = (Gateway::start(&run_by), "log, burst-and-wait: ");
+    let output = (0..10)
+        .map(|_| {
+            let mut command = tidegate(["attack", "--against", &gateway.url, "--rule", "log"]);
+            command.args(only).arg(&written).output().unwrap()
+        })
+        .find(|output| text(&output.stdout).contains(line));
+    let output = output.expect("in ten attacks answers always took too long to tell anything");
     let told = text(&output.stdout);
-    let line = told.lines().find(|line| line.starts_with("log, burst-and-wait: ")).unwrap_or_default();
+    let line = told.lines().find(|told| told.starts_with(line)).unwrap_or_default();
     assert!(
         line.contains("the gateway let it pass (200), where the simulation says: refused by log/it"),
         "{told}"

@@ -141,6 +141,14 @@ fn verdict(report: &LiveReport, out: &mut Output) {
             spoken_count(undecided.into())
         ));
     }
+    let untold = report.rows.iter().filter(|row| row.followed.untold > 0).count();
+    let borne = Span::from_micros(report.borne_micros.div_ceil(1_000).saturating_mul(1_000));
+    if untold > 0 {
+        out.line(&format!(
+            "{untold} attacks cannot be told: answers took so long that {borne} have to be borne, too much beside their limits' \
+             windows; play them again when this machine and the gateway's are less busy"
+        ));
+    }
     if report.differs() {
         out.line(&format!(
             "{gateway} and the simulation differ (seed {seed}): it is not governed by this policy, several processes count \
@@ -149,7 +157,6 @@ fn verdict(report: &LiveReport, out: &mut Output) {
              others too"
         ));
     } else if report.sent() > 0 {
-        let borne = Span::from_micros(report.borne_micros.div_ceil(1_000).saturating_mul(1_000));
         out.line(&format!(
             "{gateway} did what the simulation says, up to {borne} for clocks and the network"
         ));
