@@ -118,6 +118,8 @@ pub struct Aim {
     pub setting: Setting,
     /// Whether the address that a request itself claims is believed from anybody.
     pub believes_anybody: bool,
+    /// The id of the review's finding on why it is, where it is.
+    pub why_believed: &'static str,
     /// Whether the keys that tell people apart are written in one spelling before they are compared.
     pub one_spelling: bool,
     /// The limits that a request for a new code has to pass, on the same coordinates: those of the rule that sends codes.
@@ -170,6 +172,7 @@ impl Aim {
             focus: 0,
             setting: Setting::default(),
             believes_anybody: false,
+            why_believed: "trusts-everybody",
             one_spelling: true,
             senders: Vec::new(),
             one_address: None,

@@ -62,7 +62,7 @@ impl Adversary for Spoof {
             return None;
         }
         Some(Exposed {
-            finding: Some("trusts-everybody"),
+            finding: Some(aim.why_believed),
             says: format!(
                 "one client that claimed another address each time made {} in {}, where the limits let one address make {}: \
                  whatever address a request names is believed",
@@ -125,7 +125,7 @@ impl Adversary for Poison {
             return None;
         }
         Some(Exposed {
-            finding: Some("trusts-everybody"),
+            finding: Some(aim.why_believed),
             says: format!(
                 "a person at home was refused at {} of {} in {}, since another client claimed his address: whatever address a \
                  request names is believed",

@@ -163,6 +163,7 @@ impl KeyedLimits {
             focus: 0,
             setting: Setting::default(),
             believes_anybody: self.reading.believes_anybody,
+            why_believed: "trusts-everybody",
             one_spelling: self.reading.one_spelling,
             senders: Vec::new(),
             one_address: self.reading.one_address.then_some(OneAddress::Proxy),

@@ -119,6 +119,7 @@ macro_rules! pages {
 pages! {
     limits_by_address_only: "verify-by-address-only" by ["many-addresses", "ipv6-rotation"];
     narrow_ipv6_keys: "ipv6-too-narrow" by ["ipv6-rotation"];
+    belief_in_what_is_beyond_the_proxies: "hops-not-the-proxies" by ["forwarded-spoof"];
     belief_in_anybody: "trusts-everybody" by ["forwarded-spoof", "forwarded-poisoning"];
     keys_in_many_spellings: "key-not-normalized" by ["key-aliases"];
     counters_in_sessions: "counter-in-a-session" by ["session-cycling"];

@@ -42,6 +42,7 @@ pub(super) fn aim(aimed: Aimed<'_>, shape: &Shape) -> Aim {
         focus: guards.iter().position(is_own).unwrap_or(0),
         setting: setting(policy),
         believes_anybody: view.believes_anybody(&guards),
+        why_believed: why_believed(policy),
         one_spelling: view.is_spelled_once(&guards),
         one_address: one_address(policy),
         guards,
@@ -186,6 +187,15 @@ fn setting(policy: &Policy) -> Setting {
             snapshot: memory.snapshot.is_some(),
             ..usual
         },
+    }
+}
+
+/// Returns the review's finding on why an address that anybody claims is believed, where it is.
+fn why_believed(policy: &Policy) -> &'static str {
+    match (policy.trusted.hops(), policy.topology.proxies) {
+        (Some(_), Some(0)) => "trusted-proxies-nobody-in-front",
+        (Some(hops), Some(proxies)) if hops > proxies => "hops-not-the-proxies",
+        _ => "trusts-everybody",
     }
 }
 
