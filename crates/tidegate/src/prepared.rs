@@ -124,7 +124,8 @@ mod tests {
         let options = CheckOptions { at: Some(at), ..CheckOptions::default() };
         assert!(limiter.check_keys([("a", "ada")], options).await.unwrap().is_allowed());
         assert!(!prepared.check_at(at).await.is_allowed());
-        let asked: Vec<_> = prepared.asked().map(|asked| (asked.limit.name(), asked.key, asked.cost)).collect();
+        let asked: Vec<_> =
+            prepared.asked().map(|asked| (asked.limit.name(), asked.key, asked.cost)).collect();
         assert_eq!(asked, [("a", b"ada".as_slice(), 1)]);
     }
 }

@@ -14,7 +14,12 @@ const ROOMS: &[Room] = &[
     Room::new("tidegate-algorithms", 0, May::Only(&[]), "arithmetic that anything may be built upon"),
     Room::new("tidegate-shards", 0, May::Only(&[]), "locks alone, small enough for a model checker"),
     Room::new("tidegate-redis-kit", 0, May::Only(&[]), "servers for tests, which know nothing of the house"),
-    Room::new("tidegate-browser-kit", 0, May::Only(&[]), "a browser for tests, which knows nothing of the house"),
+    Room::new(
+        "tidegate-browser-kit",
+        0,
+        May::Only(&[]),
+        "a browser for tests, which knows nothing of the house",
+    ),
     Room::new(
         "tidegate-store",
         1,
@@ -67,7 +72,13 @@ const ROOMS: &[Room] = &[
     Room::new(
         "tidegate-attack",
         4,
-        May::Only(&["tidegate", "tidegate-policy", "tidegate-review", "tidegate-store", "tidegate-algorithms"]),
+        May::Only(&[
+            "tidegate",
+            "tidegate-policy",
+            "tidegate-review",
+            "tidegate-store",
+            "tidegate-algorithms",
+        ]),
         "the bench attacks limits from outside: a gateway over the network, never by the server's own code",
     ),
     Room::new("tidegate-cli", 5, May::Any, "the one binary puts everything together"),
