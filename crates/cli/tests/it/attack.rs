@@ -11,12 +11,18 @@ const BRIEF: [&str; 7] = ["attack", "--rule", "recovery", "--for", "1h", "--adve
 const A: &str = "fixed_window: {limit: 5, window: 6h}";
 const B: &str = "token_bucket: {capacity: 4, refill: 1 per 2h}";
 
+/// Returns what was said on standard error but how far plays have come, which a slow machine is told.
+fn complaints(stderr: &[u8]) -> String {
+    let far = |line: &&str| line.starts_with("after ") && line.contains(" plays");
+    text(stderr).lines().filter(|line| !far(line)).collect()
+}
+
 /// Five in any day pass whatever is tried, in one second or in one day: the table's figures are the limit's.
 #[test]
 fn the_table_has_what_passed_beside_the_most_that_can() {
     let output = run([&BRIEF[..], &["--adversary", "burst-and-wait", QUILLON]].concat());
     let told = text(&output.stdout);
-    assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""), "{told}");
+    assert_eq!((output.status.code(), complaints(&output.stderr)), (Some(0), String::new()), "{told}");
     assert!(
         told.contains("recovery/per-account: Never more than five in any 24 hours, per account."),
         "{told}"
@@ -121,7 +127,7 @@ fn limits_stand_side_by_side_with_what_keeps_the_promise() {
     let path = folder.path("compare.html");
     let output = run(["compare", A, B, "--html", path.to_str().unwrap()]);
     let told = text(&output.stdout);
-    assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""), "{told}");
+    assert_eq!((output.status.code(), complaints(&output.stderr)), (Some(0), String::new()), "{told}");
     let cells = |name: &str| {
         let line =
             told.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{name}: {told}"));
