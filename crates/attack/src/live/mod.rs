@@ -1,8 +1,8 @@
 //! The same adversaries in real time at a running gateway, and what passed held against the simulation.
 //!
 //! A gateway is attacked only on loopback, or at a host that its owner names; requests and time are bounded, and shared out
-//! before anything is sent ([`plan`]). Every request is kept with the instants at which it was sent and answered ([`drive`]).
-//! Afterwards a limiter built of the policy is asked about the same requests at those instants ([`follow`]): where the two say
+//! before anything is sent (`plan`). Every request is kept with the instants at which it was sent and answered (`drive`).
+//! Afterwards a limiter built of the policy is asked about the same requests at those instants (`follow`): where the two say
 //! different things by more than clocks and the network explain, the gateway does not do what the policy says, or the
 //! simulation does not do what the gateway does.
 
