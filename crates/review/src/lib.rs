@@ -17,7 +17,7 @@ pub use finding::{Finding, Severity};
 pub use guess::{Allowance, DAY, Guess, GuessError, GuessTimes, YEAR, lowered, stretched};
 pub use lint::reach::{Kind as KeyKind, is_phone, kind as key_kind};
 pub use lint::{Lint, USUAL_BUDGET, lints, review};
-pub use threat::{CompareError, Difference, Row, RuleRows, ThreatModel, compare};
+pub use threat::{CompareError, Difference, Row, RuleRows, ThreatModel, compare, escape as escape_html};
 
 #[cfg(test)]
 mod test_policy;

@@ -16,6 +16,7 @@ use tidegate_algorithms::{Quota, Span};
 use tidegate_policy::{Accepted, Chooser, Cost, Policy, Rule, StoreChoice};
 
 pub use compare::{CompareError, Difference, compare};
+pub use html::escape;
 
 use crate::Finding;
 use crate::explain::{Admits, Explained, ExplainedRule, explain};

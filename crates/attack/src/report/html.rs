@@ -1,5 +1,7 @@
 //! Pages of HTML that need nothing else, in light and dark.
 
+pub(super) use tidegate_review::escape_html as escape;
+
 /// Colours are taken from the reader's choice of light or dark; contrast of text is at least 7 to 1 in both.
 const STYLE: &str = include_str!("page.css");
 
@@ -125,22 +127,4 @@ impl Html {
         self.raw("</main>\n</body>\n</html>\n");
         self.out
     }
-}
-
-/// Escapes a text to stand between tags or within the quotes of an attribute.
-pub(super) fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for char in text.chars() {
-        match char {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            // HTML knows no other control characters.
-            char if char.is_control() && !char.is_whitespace() => {}
-            char => out.push(char),
-        }
-    }
-    out
 }

@@ -109,3 +109,30 @@ fn verdict(report: &Report, strict: bool) -> Exit {
         Exit::Fine
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tidegate_attack::adversary::Exposed;
+    use tidegate_attack::bench;
+
+    use super::*;
+
+    /// Guards the codes that a pipeline goes by: more than can be is ours, and comes before the policy's mistakes.
+    #[test]
+    fn an_excess_ends_with_its_own_code_and_a_mistake_only_where_it_is_asked_for() {
+        let policy = Arc::new(crate::demo::setup::policy().unwrap());
+        let options = Options {
+            rules: vec!["recovery".to_owned()],
+            adversaries: vec!["burst-and-wait".to_owned()],
+            effort: Effort::quick(),
+            ..Options::default()
+        };
+        let mut report = bench::attack(&policy, "quillon.yaml", &options, &|_| ()).unwrap();
+        assert_eq!((verdict(&report, false), verdict(&report, true)), (Exit::Fine, Exit::Fine));
+        let exposed = Exposed { finding: None, says: "something".to_owned() };
+        report.rules[0].exposed.push(exposed);
+        assert_eq!((verdict(&report, false), verdict(&report, true)), (Exit::Fine, Exit::Problems));
+        report.rules[0].rows[0].is_exceeded = true;
+        assert_eq!((verdict(&report, false), verdict(&report, true)), (Exit::Disproved, Exit::Disproved));
+    }
+}

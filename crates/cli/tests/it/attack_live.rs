@@ -161,7 +161,6 @@ fn every_algorithm_at_the_gateway_does_what_the_simulation_says() {
         let [sent, passed, differing] =
             ["sent", "admitted", "differing"].map(|member| sum(rows(&report, rule), member));
         assert!(passed > 0 && passed < sent && differing == 0, "{rule}: {passed} of {sent}: {report:#}");
-        assert!(rows(&report, rule).all(|row| row["followed"]["sent"].as_u64() > Some(0)), "{report:#}");
     }
     let sent = sum(report["rows"].as_array().unwrap().iter(), "sent");
     assert!(sent <= 6_000, "{sent}");

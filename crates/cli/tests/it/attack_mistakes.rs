@@ -76,7 +76,9 @@ fn believing_anybodys_address_is_shown_by_what_made_up_ones_let_through() {
     let trusting = "trusted_proxies: { networks: [0.0.0.0/0, ::/0], trust_everyone: true }\n";
     let told = shown("believes", (trusting, "deny"), &[PER_CLIENT], &["forwarded-spoof"]);
     assert!(told.len() == 1 && told[0].ends_with("[trusts-everybody]"), "{told:?}");
-    assert!(told[0].contains("made-up") || told[0].contains("address"), "{told:?}");
+    // A thousand a second for the minute that shows it.
+    let begins = "one client that claimed another address each time made 60,000 requests in 1m, where the limits let one";
+    assert!(told[0].starts_with(begins), "{told:?}");
 }
 
 #[test]

@@ -95,8 +95,8 @@ fn element(out: &mut String, tag: &str, text: &str) {
     put(out, format_args!("<{tag}>{}</{tag}>\n", escape(text)));
 }
 
-/// Escapes a text to stand between tags or within the quotes of an attribute.
-fn escape(text: &str) -> String {
+/// Escapes a text to stand between tags or within the quotes of an attribute of a page.
+pub fn escape(text: &str) -> String {
     let mut out = String::new();
     for char in text.chars() {
         match char {
