@@ -11,6 +11,7 @@ use std::fmt;
 use ipnet::IpNet;
 use smallvec::SmallVec;
 
+use crate::descriptor::DescriptorPattern;
 use crate::path::Normal;
 use crate::request::Seen;
 
@@ -29,6 +30,8 @@ pub enum Condition {
     Host,
     /// The path.
     Path,
+    /// Whether it is one of Envoy's descriptors, and which.
+    Descriptor,
 }
 
 /// Conditions that all have to hold; an empty list holds always.
@@ -44,6 +47,8 @@ pub struct Matcher {
     pub loose: bool,
     /// Whether a trailing slash makes another path.
     pub strict_slash: bool,
+    /// What one of Envoy's descriptors has to be. With it a matcher finds descriptors alone, without it requests alone.
+    pub descriptor: Option<DescriptorPattern>,
 }
 
 /// What a rule leaves out: conditions that all have to hold.
@@ -157,8 +162,14 @@ pub(crate) fn bare_host(host: &str) -> Cow<'_, str> {
 
 impl Matcher {
     /// The matcher of every request.
-    pub(crate) const ANY: Self =
-        Self { methods: Vec::new(), paths: Vec::new(), hosts: Vec::new(), loose: false, strict_slash: false };
+    pub(crate) const ANY: Self = Self {
+        methods: Vec::new(),
+        paths: Vec::new(),
+        hosts: Vec::new(),
+        loose: false,
+        strict_slash: false,
+        descriptor: None,
+    };
 
     /// Returns the pattern that matched (if the matcher has any) and its parameters, or `None`.
     pub(crate) fn find<'a>(&'a self, seen: &'a Seen<'_>) -> Option<Found<'a>> {
@@ -170,6 +181,14 @@ impl Matcher {
     /// # Errors
     /// With the first condition that does not hold.
     pub(crate) fn compare<'a>(&'a self, seen: &'a Seen<'_>) -> Result<Found<'a>, Condition> {
+        let fits = match (&self.descriptor, seen.descriptor()) {
+            (Some(pattern), Some(descriptor)) => pattern.matches(descriptor),
+            (None, None) => true,
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        if !fits {
+            return Err(Condition::Descriptor);
+        }
         if !self.method_matches(seen.request().method) {
             return Err(Condition::Method);
         }
@@ -248,6 +267,7 @@ impl fmt::Display for Matcher {
     /// where it is not the usual.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
+        parts.extend(self.descriptor.as_ref().map(ToString::to_string));
         if !self.methods.is_empty() {
             parts.push(format!("method {}", joined(&self.methods)));
         }

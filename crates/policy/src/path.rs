@@ -27,6 +27,14 @@ pub(crate) struct Normal<'a> {
     pub(crate) trailing_slash: bool,
 }
 
+impl Normal<'_> {
+    /// Returns the path `/`.
+    pub(crate) fn root() -> Self {
+        let strict = Reading { text: Cow::Borrowed("/"), cuts: SmallVec::new() };
+        Self { strict, loose: None, trailing_slash: false }
+    }
+}
+
 impl<'a> Normal<'a> {
     /// Returns the path as it is, or in its loose reading.
     pub(crate) fn reading(&self, loose: bool) -> &Reading<'a> {

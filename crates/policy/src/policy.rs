@@ -1,13 +1,12 @@
 //! A policy as meant: what `parse` returns once nothing is left to say about the file.
 
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use crate::answer::{HeaderStyle, ProblemTemplate};
 use crate::client::TrustedProxies;
 use crate::examined::{Budget, Code, Topology};
+use crate::face::{Admin, Api, Envoy, Gateway, Health, Resp};
 use crate::key::{KeyPart, Part};
 use crate::limit::Limit;
 use crate::problem::{Place, Problem};
@@ -23,6 +22,10 @@ pub struct Policy {
     pub gateway: Option<Gateway>,
     /// The decision API, if any.
     pub api: Option<Api>,
+    /// Envoy's rate-limit service, if any.
+    pub envoy: Option<Envoy>,
+    /// The listener for clients of a throttling Redis, if any.
+    pub resp: Option<Resp>,
     /// The operator's endpoint, if any.
     pub admin: Option<Admin>,
     /// The health endpoint, if any.
@@ -104,7 +107,9 @@ impl Policy {
         let tls = tls.into_iter().flat_map(|files| [&files.certificate, &files.key]);
         let api = self.api.as_ref().and_then(|face| face.token_file.as_ref());
         let admin = self.admin.as_ref().and_then(|face| face.token_file.as_ref());
-        tls.chain(api).chain(admin).chain(self.store.files())
+        let envoy = self.envoy.as_ref().and_then(|face| face.token_file.as_ref());
+        let resp = self.resp.as_ref().and_then(|face| face.token_file.as_ref());
+        tls.chain(api).chain(envoy).chain(resp).chain(admin).chain(self.store.files())
     }
 
     /// Returns the same files, for whoever knows the folder that their paths are meant from.
@@ -113,69 +118,10 @@ impl Policy {
         let tls = tls.into_iter().flat_map(|files| [&mut files.certificate, &mut files.key]);
         let api = self.api.as_mut().and_then(|face| face.token_file.as_mut());
         let admin = self.admin.as_mut().and_then(|face| face.token_file.as_mut());
-        tls.chain(api).chain(admin).chain(self.store.files_mut())
+        let envoy = self.envoy.as_mut().and_then(|face| face.token_file.as_mut());
+        let resp = self.resp.as_mut().and_then(|face| face.token_file.as_mut());
+        tls.chain(api).chain(envoy).chain(resp).chain(admin).chain(self.store.files_mut())
     }
-}
-
-/// The reverse proxy's settings.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Gateway {
-    /// Where it listens.
-    pub listen: SocketAddr,
-    /// Where requests go: `http`, a host, perhaps a port, no path.
-    pub upstream: http::Uri,
-    /// The certificate it shows, for TLS on the listener.
-    pub tls: Option<TlsFiles>,
-    /// Whether connections open with a PROXY protocol header.
-    pub proxy_protocol: bool,
-    /// The most bytes of a body that are held to read a key from it.
-    pub max_key_body: usize,
-    /// The most bytes of a request's header section.
-    pub max_header_bytes: usize,
-    /// The most connections open at once.
-    pub max_connections: usize,
-    /// How long a connection may stay without a request.
-    pub idle_timeout: Duration,
-    /// How long the upstream may take to begin its answer.
-    pub upstream_timeout: Duration,
-    /// How long requests under way may take once a stop is asked for.
-    pub drain_timeout: Duration,
-    /// Whether the upstream is spoken to in HTTP/2 (with prior knowledge over plain text).
-    pub upstream_http2: bool,
-}
-
-/// A certificate chain and its key, as PEM files.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TlsFiles {
-    /// The chain, the server's certificate first.
-    pub certificate: PathBuf,
-    /// The private key.
-    pub key: PathBuf,
-}
-
-/// The decision API's settings.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Api {
-    /// Where it listens; off loopback only with a token.
-    pub listen: SocketAddr,
-    /// The file that holds the bearer token.
-    pub token_file: Option<PathBuf>,
-}
-
-/// The operator's endpoint: metrics, and reloading.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Admin {
-    /// Where it listens; off loopback only with a token.
-    pub listen: SocketAddr,
-    /// The file that holds the bearer token.
-    pub token_file: Option<PathBuf>,
-}
-
-/// The health endpoint's settings.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Health {
-    /// Where it listens.
-    pub listen: SocketAddr,
 }
 
 /// Whether refusals are carried out.

@@ -9,6 +9,7 @@ use http::HeaderMap;
 use tidegate_algorithms::Timestamp;
 
 use crate::client::Client;
+use crate::descriptor::{Descriptor, DescriptorPattern};
 use crate::key::{Key, Presence, Tokens};
 use crate::limit::Limit;
 use crate::matcher::{Params, Pattern};
@@ -80,6 +81,7 @@ pub struct Seen<'a> {
     only_ready: bool,
     now: Option<Timestamp>,
     tokens: Tokens,
+    descriptor: Option<Descriptor<'a>>,
 }
 
 impl<'a> Seen<'a> {
@@ -96,6 +98,11 @@ impl<'a> Seen<'a> {
     /// Returns the client, unless the peer is unknown.
     pub fn client(&self) -> Option<Client> {
         self.client
+    }
+
+    /// Returns the descriptor that is decided in a request's place, if one is.
+    pub fn descriptor(&self) -> Option<&Descriptor<'a>> {
+        self.descriptor.as_ref()
     }
 
     pub(crate) fn normal(&self) -> &Normal<'a> {
@@ -120,7 +127,13 @@ pub struct Facts<'a> {
     seen: &'a Seen<'a>,
     pattern: Option<&'a Pattern>,
     params: Params<'a>,
+    /// What the rule asks of a descriptor.
+    entries: Option<&'a DescriptorPattern>,
 }
+
+/// Several entries of a descriptor have one key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SeveralEntries;
 
 impl<'a> Facts<'a> {
     /// Returns the request.
@@ -141,6 +154,20 @@ impl<'a> Facts<'a> {
     /// Returns a parameter of the path as written, normalised but still percent-encoded.
     pub(crate) fn param(&self, name: &str) -> Option<&'a str> {
         self.params.iter().find(|(found, _)| *found == name).map(|(_, value)| *value)
+    }
+
+    /// Returns the value of a descriptor's entry, by the name that the rule's pattern gives it or by its key.
+    ///
+    /// # Errors
+    /// When several entries have the key and the pattern names none of them.
+    pub(crate) fn entry(&self, name: &str) -> Result<Option<&'a str>, SeveralEntries> {
+        let Some(descriptor) = &self.seen.descriptor else { return Ok(None) };
+        if let Some(place) = self.entries.and_then(|pattern| pattern.position(name)) {
+            return Ok(descriptor.entries.get(place).map(|(_, value)| *value));
+        }
+        let mut found = descriptor.entries.iter().filter(|(key, _)| *key == name).map(|(_, value)| *value);
+        let first = found.next();
+        if found.next().is_some() { Err(SeveralEntries) } else { Ok(first) }
     }
 
     /// Returns the instant of the request, if it is known.
@@ -173,7 +200,44 @@ impl Policy {
         let normal = path::normalize(request.path, self.encoded_slash)?;
         let client = request.peer.map(|peer| self.trusted.client(peer, request.headers));
         let tokens = Tokens::default();
-        Ok(Seen { request: *request, normal, client, ready: None, only_ready: false, now: None, tokens })
+        Ok(Seen {
+            request: *request,
+            normal,
+            client,
+            ready: None,
+            only_ready: false,
+            now: None,
+            tokens,
+            descriptor: None,
+        })
+    }
+
+    /// Reads one of Envoy's descriptors, to be decided like a request. Rules for descriptors alone apply to it, and there is
+    /// nothing to read but its entries; its client is the address that Envoy was told to send (`remote_address`).
+    pub fn see_descriptor<'a>(
+        &self,
+        descriptor: Descriptor<'a>,
+        headers: &'a HeaderMap,
+        now: impl Into<Option<Timestamp>>,
+    ) -> Seen<'a> {
+        let request =
+            Request { method: "", host: None, path: "/", query: None, headers, peer: None, body: None };
+        let client = descriptor.client().map(|address| Client {
+            address,
+            peer_trusted: false,
+            opaque_hop: false,
+            internal: false,
+        });
+        Seen {
+            request,
+            normal: Normal::root(),
+            client,
+            ready: None,
+            only_ready: false,
+            now: now.into(),
+            tokens: Tokens::default(),
+            descriptor: Some(descriptor),
+        }
     }
 
     /// Reads a request at an instant, which may be left out for a policy to which it makes no difference (see
@@ -240,22 +304,28 @@ impl Key {
             only_ready: true,
             now: None,
             tokens: Tokens::default(),
+            descriptor: None,
         };
-        self.read(&Facts { seen: &seen, pattern: None, params: Params::new() }, out)
+        self.read(&Facts { seen: &seen, pattern: None, params: Params::new(), entries: None }, out)
     }
 }
 
 impl Rule {
     /// Returns what the rule's keys are read from, if it applies.
     pub(crate) fn facts<'a>(&'a self, seen: &'a Seen<'a>) -> Option<Facts<'a>> {
+        let mut entries = None;
         let (pattern, params) = if self.matches.is_empty() {
             (None, Params::new())
         } else {
-            self.matches.iter().find_map(|matcher| matcher.find(seen))?
+            self.matches.iter().find_map(|matcher| {
+                let found = matcher.find(seen)?;
+                entries = matcher.descriptor.as_ref();
+                Some(found)
+            })?
         };
         if self.except.iter().any(|except| except.covers(seen)) {
             return None;
         }
-        Some(Facts { seen, pattern, params })
+        Some(Facts { seen, pattern, params, entries })
     }
 }

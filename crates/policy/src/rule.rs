@@ -37,8 +37,27 @@ pub struct Rule {
     pub price: Option<Price>,
     /// Findings of the review that are kept knowingly.
     pub accept: Vec<Accepted>,
+    /// What it says to Envoy besides, for a rule that applies to descriptors.
+    pub envoy: EnvoyTerms,
     /// Where it stands.
     pub at: At,
+}
+
+/// What a rule for Envoy's descriptors says besides its limits.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct EnvoyTerms {
+    /// The name that Envoy is told for its limits, where it is not theirs; empty for none.
+    pub label: Option<String>,
+    /// The rules that do not count when this one applies to any descriptor of a call.
+    pub replaces: Vec<String>,
+    /// Whether it has no limits: what it applies to is never limited, not by the fallback either.
+    pub unlimited: bool,
+    /// Whether its limits refuse only when all such rules that apply to a call refuse.
+    pub quota: bool,
+    /// The entries, by name, whose values stand in the metric of its hits.
+    pub metric: Vec<String>,
+    /// What Envoy is told as dynamic metadata when it refuses nothing.
+    pub metadata: serde_json::Map<String, serde_json::Value>,
 }
 
 /// What a rule answers instead of limiting: nothing of it is let through.

@@ -101,6 +101,7 @@ impl<'a> Mismatch<'a> {
             Condition::Method => (request.method.to_owned(), None),
             Condition::Host => (bare_host(request.host.unwrap_or_default()).into_owned(), None),
             Condition::Path => (seen.path().to_owned(), near(matcher, seen)),
+            Condition::Descriptor => (String::new(), None),
         };
         Some(Self { condition, matcher, found, near })
     }
@@ -146,6 +147,10 @@ impl fmt::Display for Mismatch<'_> {
                 write!(f, "is for {}, and this names no host", joined(&matcher.hosts))
             }
             Condition::Host => write!(f, "is for {}, and this is for {found}", joined(&matcher.hosts)),
+            Condition::Descriptor if matcher.descriptor.is_some() => {
+                f.write_str("is for descriptors of Envoy")
+            }
+            Condition::Descriptor => f.write_str("is for requests, and this is a descriptor of Envoy"),
             Condition::Path => {
                 write!(f, "is for {}, and this is {found}", joined(&matcher.paths))?;
                 match near {

@@ -3,6 +3,8 @@
 //! Binding is a step of its own, so that an occupied port is an error before anything is served, and tests run the
 //! real thing on port 0.
 
+mod error;
+
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
@@ -14,23 +16,26 @@ use tidegate_policy::Policy;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use crate::alerts::{AlertOptions, Alerts, WebhookError};
-use crate::api::{Token, TokenError};
+use crate::alerts::{AlertOptions, Alerts};
+use crate::api::Token;
 use crate::gateway::{self, Gateway};
-use crate::net::tls::{Shown, TlsError};
+use crate::net::tls::Shown;
 use crate::net::{DrainReport, Networks, ServeOptions, serve};
-use crate::proxy::UpstreamError;
 use crate::reload::{InForce, Load, Reloader, Shared, Status};
 use crate::snapshot::Keeper;
-use crate::store::{self, SharedStoreError};
+use crate::store;
 use crate::watch::Watched;
 use crate::watchman::Watchman;
-use crate::{admin, api, health};
+use crate::{admin, api, envoy, health, resp};
+
+pub use error::StartError;
 
 /// A limiter with every face its policy names, bound and ready to run.
 pub struct App {
     gateway: Option<(TcpListener, Gateway, ServeOptions)>,
     api: Option<TcpListener>,
+    envoy: Option<TcpListener>,
+    resp: Option<TcpListener>,
     admin: Option<TcpListener>,
     health: Option<TcpListener>,
     reloader: Reloader,
@@ -43,6 +48,10 @@ pub struct Addresses {
     pub gateway: Option<SocketAddr>,
     /// The decision API's address.
     pub api: Option<SocketAddr>,
+    /// The address of Envoy's rate-limit service.
+    pub envoy: Option<SocketAddr>,
+    /// The address of the listener for `CL.THROTTLE`.
+    pub resp: Option<SocketAddr>,
     /// The operator's endpoint's address.
     pub admin: Option<SocketAddr>,
     /// The health endpoint's address.
@@ -56,6 +65,10 @@ pub struct Report {
     pub gateway: Option<DrainReport>,
     /// The decision API's.
     pub api: Option<DrainReport>,
+    /// That of Envoy's rate-limit service.
+    pub envoy: Option<DrainReport>,
+    /// That of the listener for `CL.THROTTLE`.
+    pub resp: Option<DrainReport>,
 }
 
 /// What an application is given rather than reads from its policy.
@@ -63,74 +76,6 @@ pub struct Report {
 struct Given {
     store: Option<Arc<dyn Store>>,
     alerts: Option<AlertOptions>,
-}
-
-/// Why an application cannot start; the words say what to do about it.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum StartError {
-    /// A listener could not be bound.
-    #[error("{face}: {}", cannot_listen(*.address, .source))]
-    Bind {
-        /// The face.
-        face: &'static str,
-        /// The address.
-        address: SocketAddr,
-        /// Why.
-        source: io::Error,
-    },
-    /// A certificate or its key cannot be used.
-    #[error("gateway: {0}")]
-    Tls(#[source] TlsError),
-    /// The upstream cannot be forwarded to.
-    #[error("gateway: {0}")]
-    Upstream(#[source] UpstreamError),
-    /// A face's token cannot be read.
-    #[error("{face}: {source}")]
-    Token {
-        /// The face.
-        face: &'static str,
-        /// Why.
-        source: TokenError,
-    },
-    /// The policy does not make a limiter.
-    #[error("{0}")]
-    Limiter(#[source] tidegate::BuildError),
-    /// The store that the policy names cannot be made.
-    #[error("store: {0}")]
-    Store(#[source] SharedStoreError),
-    /// A webhook can never be told anything.
-    #[error("alerts: {0}")]
-    Alerts(#[source] WebhookError),
-}
-
-impl StartError {
-    /// Returns whether an address cannot be listened on, for whatever reason.
-    pub fn is_bind(&self) -> bool {
-        matches!(self, Self::Bind { .. })
-    }
-
-    /// Returns whether somebody else listens on the address.
-    pub fn is_address_in_use(&self) -> bool {
-        matches!(self, Self::Bind { source, .. } if source.kind() == io::ErrorKind::AddrInUse)
-    }
-}
-
-/// Says why an address cannot be listened on, and what to do about it.
-fn cannot_listen(address: SocketAddr, error: &io::Error) -> String {
-    let remedy = match error.kind() {
-        io::ErrorKind::AddrInUse => {
-            return format!("{address} is in use; stop what listens there, or choose another `listen`");
-        }
-        io::ErrorKind::PermissionDenied => {
-            "choose a port from 1024 up, or give the process the right to lower ones (CAP_NET_BIND_SERVICE)"
-        }
-        io::ErrorKind::AddrNotAvailable => {
-            "`listen` has to be an address of this machine: 127.0.0.1 for itself alone, 0.0.0.0 for all of its own"
-        }
-        _ => "choose another `listen`",
-    };
-    format!("cannot listen on {address}: {error}; {remedy}")
 }
 
 impl App {
@@ -184,9 +129,11 @@ impl App {
         }
         Ok(Self {
             gateway,
-            api: face("api", policy.api.map(|face| face.listen)).await?,
-            admin: face("admin", policy.admin.map(|face| face.listen)).await?,
-            health: face("health", policy.health.map(|face| face.listen)).await?,
+            api: face("api", policy.api.as_ref().map(|face| face.listen)).await?,
+            envoy: face("envoy", policy.envoy.as_ref().map(|face| face.listen)).await?,
+            resp: face("resp", policy.resp.as_ref().map(|face| face.listen)).await?,
+            admin: face("admin", policy.admin.as_ref().map(|face| face.listen)).await?,
+            health: face("health", policy.health.as_ref().map(|face| face.listen)).await?,
             reloader: Reloader {
                 shared: Shared { in_force, load, status, snapshot, alerts, watched: watched.into() }.into(),
             },
@@ -202,6 +149,8 @@ impl App {
         Ok(Addresses {
             gateway: address(self.gateway.as_ref().map(|(listener, ..)| listener))?,
             api: address(self.api.as_ref())?,
+            envoy: address(self.envoy.as_ref())?,
+            resp: address(self.resp.as_ref())?,
             admin: address(self.admin.as_ref())?,
             health: address(self.health.as_ref())?,
         })
@@ -233,11 +182,19 @@ impl App {
             let router = api::router_with(in_force.limiter.clone(), in_force.api_token.clone());
             Some(serve(self.api?, router, ServeOptions::default(), stop()).await)
         };
+        let envoy = async {
+            let router = envoy::router(in_force.limiter.clone(), in_force.envoy_token.clone());
+            Some(serve(self.envoy?, router, ServeOptions::default(), stop()).await)
+        };
+        let resp = async {
+            Some(resp::serve(self.resp?, in_force.limiter.clone(), in_force.resp_token.clone(), stop()).await)
+        };
         let faces = async {
             // Without a gateway or an API nothing drains, and health must still wait for the stop.
-            let (gateway, api, ()) = tokio::join!(gateway, api, draining.cancelled());
+            let (gateway, api, envoy, resp, ()) =
+                tokio::join!(gateway, api, envoy, resp, draining.cancelled());
             drained.cancel();
-            Report { gateway, api }
+            Report { gateway, api, envoy, resp }
         };
         let last = || drained.clone().cancelled_owned();
         let admin = async {
@@ -327,6 +284,8 @@ fn in_force(limiter: Limiter, policy: &Policy) -> Result<InForce, StartError> {
         path.map(Token::read).transpose().map_err(|source| StartError::Token { face, source })
     };
     let api_token = token("api", policy.api.as_ref().and_then(|face| face.token_file.as_ref()))?;
+    let envoy_token = token("envoy", policy.envoy.as_ref().and_then(|face| face.token_file.as_ref()))?;
+    let resp_token = token("resp", policy.resp.as_ref().and_then(|face| face.token_file.as_ref()))?;
     let admin_token = token("admin", policy.admin.as_ref().and_then(|face| face.token_file.as_ref()))?;
     let certificate = files.map(|files| Shown::read(&files.certificate, &files.key));
     Ok(InForce {
@@ -334,6 +293,8 @@ fn in_force(limiter: Limiter, policy: &Policy) -> Result<InForce, StartError> {
         certificate: certificate.transpose().map_err(StartError::Tls)?,
         balancers: Networks::from(policy.trusted.networks().to_vec()),
         api_token: api_token.into(),
+        envoy_token: envoy_token.into(),
+        resp_token: resp_token.into(),
         admin_token: admin_token.into(),
         limiter,
     })

@@ -5,6 +5,7 @@
 //! it was bound cannot be replaced, and a policy that asks for that is refused whole.
 
 use std::fmt;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -71,6 +72,8 @@ pub(crate) struct InForce {
     /// Whom the PROXY protocol is taken from.
     pub(crate) balancers: Networks,
     pub(crate) api_token: TokenInForce,
+    pub(crate) envoy_token: TokenInForce,
+    pub(crate) resp_token: TokenInForce,
     pub(crate) admin_token: TokenInForce,
 }
 
@@ -79,6 +82,8 @@ struct Ready {
     gateway: Option<Prepared>,
     certificate: Option<Certified>,
     api_token: Option<Token>,
+    envoy_token: Option<Token>,
+    resp_token: Option<Token>,
     admin_token: Option<Token>,
 }
 
@@ -106,6 +111,8 @@ impl InForce {
             shown.replace(certified);
         }
         self.api_token.replace(ready.api_token);
+        self.envoy_token.replace(ready.envoy_token);
+        self.resp_token.replace(ready.resp_token);
         self.admin_token.replace(ready.admin_token);
         Ok(Changes::of(reloaded, &diff))
     }
@@ -122,6 +129,8 @@ impl InForce {
             gateway: prepared.transpose()?,
             certificate: files.map(|files| Certified::read(&files.certificate, &files.key)).transpose()?,
             api_token: token("api", policy.api.as_ref().and_then(|face| face.token_file.as_ref()))?,
+            envoy_token: token("envoy", policy.envoy.as_ref().and_then(|face| face.token_file.as_ref()))?,
+            resp_token: token("resp", policy.resp.as_ref().and_then(|face| face.token_file.as_ref()))?,
             admin_token: token("admin", policy.admin.as_ref().and_then(|face| face.token_file.as_ref()))?,
         })
     }
@@ -168,21 +177,23 @@ fn needs_restart(before: &Policy, after: &Policy) -> Vec<&'static str> {
         note("gateway.idle_timeout", before.idle_timeout != after.idle_timeout);
         note("gateway.drain_timeout", before.drain_timeout != after.drain_timeout);
     }
-    let listen = |policy: &Policy| {
-        let admin = policy.admin.as_ref().map(|face| face.listen);
-        let health = policy.health.as_ref().map(|face| face.listen);
-        (policy.api.as_ref().map(|face| face.listen), admin, health)
-    };
-    let (before, after) = (listen(before), listen(after));
-    for (face, field, (before, after)) in [
-        ("api", "api.listen", (before.0, after.0)),
-        ("admin", "admin.listen", (before.1, after.1)),
-        ("health", "health.listen", (before.2, after.2)),
-    ] {
+    let (before, after) = (listens(before), listens(after));
+    for ((face, field, before), (.., after)) in before.into_iter().zip(after) {
         note(face, before.is_some() != after.is_some());
         note(field, before.zip(after).is_some_and(|(before, after)| before != after));
     }
     changed
+}
+
+/// Returns where the faces listen that are bound once, each with its name and that of the field.
+fn listens(policy: &Policy) -> [(&'static str, &'static str, Option<SocketAddr>); 5] {
+    [
+        ("api", "api.listen", policy.api.as_ref().map(|face| face.listen)),
+        ("envoy", "envoy.listen", policy.envoy.as_ref().map(|face| face.listen)),
+        ("resp", "resp.listen", policy.resp.as_ref().map(|face| face.listen)),
+        ("admin", "admin.listen", policy.admin.as_ref().map(|face| face.listen)),
+        ("health", "health.listen", policy.health.as_ref().map(|face| face.listen)),
+    ]
 }
 
 /// Warns of what refuses nothing, since that is easily forgotten.

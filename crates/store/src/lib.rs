@@ -29,6 +29,7 @@ mod error;
 pub mod faulty;
 mod measures;
 mod memory;
+mod notes;
 pub mod plans;
 mod reply;
 mod store;
@@ -37,6 +38,7 @@ pub use check::{ChargeReceipt, Check, CheckOutcome, Decided, Give, KeyDigest, Li
 pub use error::StoreError;
 pub use measures::{BUCKETS, Durations, DurationsSeen, Measures};
 pub use memory::{MemoryOptions, MemoryStore, Restored, Snapshot, SnapshotError, Usage};
+pub use notes::{Note, Notes};
 pub use reply::Reply;
 pub use store::Store;
 pub use tidegate_algorithms as algorithms;

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use tidegate_algorithms::{State, Timestamp};
 
-use crate::check::{Check, Decided, LimitId, Refund};
+use crate::check::{Check, Decided, KeyDigest, LimitId, Refund};
 use crate::measures::Measures;
+use crate::notes::Notes;
 use crate::reply::Reply;
 
 /// A place for limiter state that decides batches of checks.
@@ -76,6 +77,26 @@ pub trait Store: Send + Sync + fmt::Debug {
         false
     }
 
+    /// Returns the id of the limit of that name as [`Store::limit`] does, for a limit that others count as well: in a store
+    /// of theirs its state is a plain counter whose name is the check's key, byte by byte, and which ends with the window.
+    ///
+    /// Such a counter is exempt from what is promised above: it counts what it refuses, and is decided after all else of its
+    /// batch. A store that nobody else can see keeps its state as any other.
+    fn plain_counter(&self, name: &str) -> LimitId {
+        self.limit(name)
+    }
+
+    /// Returns the name by which receipts know a key, for whoever gives back without a receipt; `None` where that cannot be.
+    fn digest(&self, limit: LimitId, key: &[u8]) -> Option<KeyDigest> {
+        let _ = (limit, key);
+        None
+    }
+
+    /// Returns where notes of the operator are kept that every instance reads; `None` where none can be.
+    fn notes(&self) -> Option<&dyn Notes> {
+        None
+    }
+
     /// Returns what the store has counted about its own work.
     fn measures(&self) -> Measures {
         Measures::default()
@@ -121,6 +142,18 @@ impl<S: Store + ?Sized> Store for Arc<S> {
 
     fn refusals_may_be_remembered(&self) -> bool {
         (**self).refusals_may_be_remembered()
+    }
+
+    fn plain_counter(&self, name: &str) -> LimitId {
+        (**self).plain_counter(name)
+    }
+
+    fn digest(&self, limit: LimitId, key: &[u8]) -> Option<KeyDigest> {
+        (**self).digest(limit, key)
+    }
+
+    fn notes(&self) -> Option<&dyn Notes> {
+        (**self).notes()
     }
 
     fn measures(&self) -> Measures {

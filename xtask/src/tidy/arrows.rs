@@ -14,6 +14,7 @@ const ROOMS: &[Room] = &[
     Room::new("tidegate-algorithms", 0, May::Only(&[]), "arithmetic that anything may be built upon"),
     Room::new("tidegate-shards", 0, May::Only(&[]), "locks alone, small enough for a model checker"),
     Room::new("tidegate-redis-kit", 0, May::Only(&[]), "servers for tests, which know nothing of the house"),
+    Room::new("tidegate-proxy-kit", 0, May::Only(&[]), "proxies for tests, which know nothing of the house"),
     Room::new(
         "tidegate-browser-kit",
         0,

@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use super::rules::mode;
 use super::{Change, Effect};
 use crate::examined::Code;
+use crate::face::Gateway;
 use crate::matcher::joined;
-use crate::policy::{EncodedSlash, Gateway, Mode, Policy};
+use crate::policy::{EncodedSlash, Mode, Policy};
 use crate::store::AlertsChoice;
 
 pub(super) fn compare(old: &Policy, new: &Policy) -> Vec<Change> {

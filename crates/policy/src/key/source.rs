@@ -39,7 +39,7 @@ pub(crate) enum SourceKind {
     Form(String),
     /// A cookie.
     Cookie(String),
-    /// An entry of the descriptors that Envoy sends; it is only ever given ready-made.
+    /// An entry of one of Envoy's descriptors; in a request there is none, unless it is given ready-made.
     Descriptor(String),
     /// A claim of a verified token.
     Claim(Claim),
@@ -128,7 +128,12 @@ impl Source {
             SourceKind::Method => Ok(Some(method(request.method))),
             SourceKind::Route => Ok(Some(Cow::Borrowed(facts.route()))),
             SourceKind::Claim(claim) => claim.read(facts),
-            SourceKind::ClientIp { .. } | SourceKind::Descriptor(_) => Ok(None),
+            SourceKind::Descriptor(name) => {
+                let several = "is the key of several entries; give each a name with `as` in the rule's match";
+                let value = facts.entry(name).map_err(|_| Unread::Ambiguous(several))?;
+                Ok(value.map(Cow::Borrowed))
+            }
+            SourceKind::ClientIp { .. } => Ok(None),
         }
     }
 }

@@ -8,8 +8,14 @@ use super::shape::{Member, boolean, integer, member, need, object, one_of_words,
 pub(super) fn members() -> Vec<Member> {
     vec![
         member("gateway", "The reverse proxy.", gateway()),
-        member("api", "The decision API; off loopback only with a token.", private()),
-        member("admin", "Metrics and reloads; off loopback only with a token.", private()),
+        member("api", "The decision API and forward-auth; off loopback only with a token.", api()),
+        member("envoy", "Envoy's rate-limit service; off loopback only with a token.", envoy()),
+        member(
+            "resp",
+            "`CL.THROTTLE` for clients of a Redis; off loopback only with a password.",
+            private(Vec::new()),
+        ),
+        member("admin", "Metrics and reloads; off loopback only with a token.", private(Vec::new())),
         member("health", "The health endpoint.", object(vec![listen()])),
         member("store", "Where counts are kept.", store()),
         member("alerts", "Who is told when the store is lost.", alerts()),
@@ -54,8 +60,39 @@ fn gateway() -> Value {
 }
 
 /// A face that gives and takes.
-fn private() -> Value {
-    object(vec![listen(), member("token_file", "A file with a bearer token.", path())])
+fn private(own: Vec<Member>) -> Value {
+    let mut members = vec![listen(), member("token_file", "A file with a bearer token or password.", path())];
+    members.extend(own);
+    object(members)
+}
+
+fn api() -> Value {
+    let request_id =
+        "The header by which a proxy names a request it asks about twice; it has to set it itself.";
+    let forward_auth = object(vec![member("request_id", request_id, setting(&text("")))]);
+    private(vec![member(
+        "forward_auth",
+        "How proxies that ask before they forward are answered.",
+        forward_auth,
+    )])
+}
+
+fn envoy() -> Value {
+    let files = json!({ "anyOf": [path(), { "type": "array", "items": path() }] });
+    private(vec![
+        member("files", "Configuration files of envoyproxy/ratelimit.", files),
+        member(
+            "on_deny",
+            "What is answered when the store is gone and a rule denies then.",
+            one_of_words(&["over_limit", "unavailable"]),
+        ),
+        member("timeout", "How long an answer may take, 12 ms unless said.", setting(&time())),
+        member(
+            "counting",
+            "Whether the descriptors of a call are counted all or none, or each by itself.",
+            one_of_words(&["all_or_nothing", "each"]),
+        ),
+    ])
 }
 
 fn store() -> Value {

@@ -9,8 +9,8 @@ use http::uri::Authority;
 use tidegate_algorithms::Span;
 
 use super::span_in;
+use crate::face::{Admin, Api, Envoy, Gateway, Health, Resp, TlsFiles};
 use crate::file::{Fields, Node, Report, Value};
-use crate::policy::{Admin, Api, Gateway, Health, TlsFiles};
 use crate::problem::Place;
 
 /// Bodies are held only to read a key; a key is short, and its document rarely long.
@@ -28,38 +28,45 @@ const DRAIN_TIMEOUT: Span = Span::from_secs(30);
 pub(super) struct Faces {
     pub(super) gateway: Option<Gateway>,
     pub(super) api: Option<Api>,
+    pub(super) envoy: Option<Envoy>,
+    pub(super) resp: Option<Resp>,
     pub(super) admin: Option<Admin>,
     pub(super) health: Option<Health>,
     /// Where the gateway asks for the PROXY protocol, if it does.
     pub(super) proxy_protocol: Option<Place>,
 }
 
+mod private;
+
+/// The faces of which there has to be one.
+const FACES: [&str; 5] = ["gateway", "api", "envoy", "resp", "health"];
 /// What the file of a team holds: one that holds nothing else may be one.
 const OF_A_TEAM: [&str; 5] = ["tidegate", "keys", "costs", "codes", "rules"];
 
 /// Reads the faces; whether there has to be one depends on who reads the file.
 pub(super) fn read(top: &mut Fields<'_>, needs_face: bool, report: &mut Report) -> Faces {
-    let nodes = [top.get("gateway"), top.get("api"), top.get("health")];
+    let nodes = FACES.map(|face| top.get(face));
     let admin_node = top.get("admin");
     if needs_face && nodes.iter().all(Option::is_none) {
-        let remedy = if top.has_only(&OF_A_TEAM) {
-            "write at least one of gateway, api, health; if a policy includes this file, check that policy instead"
-        } else {
-            "write at least one of gateway, api, health"
-        };
-        top.lack(&["gateway", "api", "health"], "the policy has no face, so nobody could ask it", remedy);
+        let mut remedy = format!("write at least one of {}", FACES.join(", "));
+        if top.has_only(&OF_A_TEAM) {
+            remedy.push_str("; if a policy includes this file, check that policy instead");
+        }
+        top.lack(&FACES, "the policy has no face, so nobody could ask it", &remedy);
     }
-    let [gateway_node, api_node, health_node] = nodes;
+    let [gateway_node, api_node, envoy_node, resp_node, health_node] = nodes;
     let mut listens = Vec::new();
     let gateway = gateway_node.and_then(|node| gateway(node, &mut listens, report));
-    let api = api_node.and_then(|node| api(node, &mut listens, report));
-    let admin = admin_node.and_then(|node| admin(node, &mut listens, report));
+    let api = api_node.and_then(|node| private::api(node, &mut listens, report));
+    let envoy = envoy_node.and_then(|node| private::envoy(node, &mut listens, report));
+    let resp = resp_node.and_then(|node| private::resp(node, &mut listens, report));
+    let admin = admin_node.and_then(|node| private::admin(node, &mut listens, report));
     let health = health_node.and_then(|node| health(node, &mut listens, report));
     report_clashes(&listens, report);
     let proxy_protocol = gateway.as_ref().filter(|gateway| gateway.proxy_protocol);
     let proxy_protocol = proxy_protocol.and(gateway_node).and_then(|node| node.member("proxy_protocol"));
     let proxy_protocol = proxy_protocol.map(|node| node.place);
-    Faces { gateway, api, admin, health, proxy_protocol }
+    Faces { gateway, api, envoy, resp, admin, health, proxy_protocol }
 }
 
 /// An address that a face listens on.
@@ -92,6 +99,8 @@ fn listen(
 ) -> Option<SocketAddr> {
     let example = match face {
         "api" => "127.0.0.1:8081",
+        "envoy" => "127.0.0.1:8082",
+        "resp" => "127.0.0.1:8085",
         "admin" => "127.0.0.1:8083",
         "health" => "127.0.0.1:8084",
         _ => "127.0.0.1:8080",
@@ -209,40 +218,6 @@ fn tls(node: &Node, report: &mut Report) -> Option<TlsFiles> {
 
 fn file(node: &Node, what: &str, report: &mut Report) -> Option<PathBuf> {
     node.text(what, report).map(PathBuf::from)
-}
-
-/// The API gives and takes quota.
-fn api(node: &Node, listens: &mut Vec<Listen>, report: &mut Report) -> Option<Api> {
-    let (listen, token_file) = guarded(node, "api", listens, report)?;
-    Some(Api { listen, token_file })
-}
-
-/// The operator's endpoint tells what is limited, and reloads.
-fn admin(node: &Node, listens: &mut Vec<Listen>, report: &mut Report) -> Option<Admin> {
-    let (listen, token_file) = guarded(node, "admin", listens, report)?;
-    Some(Admin { listen, token_file })
-}
-
-/// Reads a face that leaves loopback only with a token.
-fn guarded(
-    node: &Node,
-    face: &'static str,
-    listens: &mut Vec<Listen>,
-    report: &mut Report,
-) -> Option<(SocketAddr, Option<PathBuf>)> {
-    let mut fields = Fields::open(node, face, report)?;
-    let listen = listen(&mut fields, face, listens, report);
-    let token_node = fields.get("token_file");
-    let token_file = token_node.and_then(|node| file(node, "token_file", report));
-    // A token in the file itself is reported, and says what to write.
-    let (place, has_token) = (fields.place_of("listen"), fields.has("token"));
-    fields.finish(&["tls", "mtls"], report);
-    let address = listen?;
-    if !address.ip().to_canonical().is_loopback() && token_node.is_none() && !has_token {
-        let message = format!("{face} listens on {address}, which is not loopback, without a token");
-        report.add(place, message, "write `token_file: …`, or listen on 127.0.0.1");
-    }
-    Some((address, token_file))
 }
 
 fn health(node: &Node, listens: &mut Vec<Listen>, report: &mut Report) -> Option<Health> {

@@ -43,13 +43,11 @@ use crate::examined::Code;
 use crate::file::{Fields, Node, Report};
 use crate::key::Part;
 use crate::policy::{EncodedSlash, Mode, Policy};
+use crate::problem::Place;
 use crate::rule::Rule;
 use crate::scenario;
 use crate::store::StoreChoice;
 use crate::suite;
-
-/// Words of the language's first level that this version does not know yet.
-const LATER: [&str; 1] = ["envoy"];
 
 pub(crate) const MODES: [(Mode, &str); 2] = [(Mode::Enforce, "enforce"), (Mode::Shadow, "shadow")];
 
@@ -67,12 +65,7 @@ pub(crate) fn policy(mut root: Node, reading: Reading<'_>, report: &mut Report) 
     let alerts = top.get("alerts").and_then(|node| alerts::read(node, report));
     let trusted = trusted::read(&mut top, report);
     if let Some(place) = faces.proxy_protocol.filter(|_| trusted.networks().is_empty()) {
-        let remedy = "list the load balancers' networks in trusted_proxies, or leave proxy_protocol out";
-        report.add(
-            place,
-            "the gateway expects the PROXY protocol, and nobody is trusted to speak it",
-            remedy,
-        );
+        lacks_balancers(place, report);
     }
     let instances = top.get("instances").and_then(|node| node.integer_in("instances", 1..=10_000, report));
     let topology = top.get("topology").and_then(|node| examined::topology(node, report)).unwrap_or_default();
@@ -87,12 +80,14 @@ pub(crate) fn policy(mut root: Node, reading: Reading<'_>, report: &mut Report) 
     let Limiting { codes, keys, rules, fallback } = limiting(&mut top, mode, reading, report);
     let headers = answers::headers(top.get("headers"), report);
     let problem = answers::problem(top.get("problem"), report);
-    top.finish(&LATER, report);
+    top.finish(&[], report);
     let limits = rules.iter().chain(&fallback).flat_map(|rule| &rule.limits);
     let words::Remarks { unread, misleading } = words::check(limits, report);
     Some(Policy {
         gateway: faces.gateway,
         api: faces.api,
+        envoy: faces.envoy,
+        resp: faces.resp,
         admin: faces.admin,
         health: faces.health,
         store: store.unwrap_or_default(),
@@ -114,6 +109,13 @@ pub(crate) fn policy(mut root: Node, reading: Reading<'_>, report: &mut Report) 
         misleading,
         file_names: report.file_names().to_vec(),
     })
+}
+
+/// A PROXY protocol that is taken from nobody shuts everybody out.
+fn lacks_balancers(place: Place, report: &mut Report) {
+    let message = "the gateway expects the PROXY protocol, and nobody is trusted to speak it";
+    let remedy = "list the load balancers' networks in trusted_proxies, or leave proxy_protocol out";
+    report.add(place, message, remedy);
 }
 
 /// Keys that leave the process have to be named under a secret that all instances share.

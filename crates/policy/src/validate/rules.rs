@@ -9,7 +9,7 @@ use crate::file::{Fields, Node, Report, Value, is_name, list};
 use crate::key::Part;
 use crate::policy::Mode;
 use crate::problem::{At, Place};
-use crate::rule::{Class, ClientSees, OnMissingKey, OnStoreFailure, Rule};
+use crate::rule::{Class, ClientSees, EnvoyTerms, OnMissingKey, OnStoreFailure, Rule};
 
 pub(super) const FALLBACK: &str = "fallback";
 
@@ -232,6 +232,7 @@ fn body(
         mode,
         price: None,
         accept: Vec::new(),
+        envoy: EnvoyTerms::default(),
         at: At(fields.place()),
     };
     let start = fields.place();

@@ -122,8 +122,14 @@ pub(super) fn starts(policy: &Policy, rule: &Rule) -> Vec<Start> {
     starts
 }
 
-const ANY: Matcher =
-    Matcher { methods: Vec::new(), paths: Vec::new(), hosts: Vec::new(), loose: false, strict_slash: false };
+const ANY: Matcher = Matcher {
+    methods: Vec::new(),
+    paths: Vec::new(),
+    hosts: Vec::new(),
+    loose: false,
+    strict_slash: false,
+    descriptor: None,
+};
 
 fn methods(matcher: &Matcher, needs_body: bool) -> Vec<String> {
     let usual = if needs_body { ["POST", "PUT", "GET"] } else { ["GET", "POST", "PUT"] };

@@ -1,0 +1,194 @@
+//! Envoy's descriptors: what a rule asks of one, and what keys read from it.
+//!
+//! Envoy asks about a request by a domain and one or several descriptors, each an ordered list of entries (key and value).
+//! Every descriptor is decided like a request of its own: a rule applies to it when its pattern has as many entries, in
+//! the same order.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use crate::client::canonical;
+
+/// The entry that Envoy fills with the client's address, as it has resolved it.
+const REMOTE_ADDRESS: &str = "remote_address";
+
+/// A descriptor, borrowed from whoever holds it.
+#[derive(Debug, Clone, Copy)]
+pub struct Descriptor<'a> {
+    /// The domain it is asked under.
+    pub domain: &'a str,
+    /// The entries in order, each a key and a value; keys may come again.
+    pub entries: &'a [(&'a str, &'a str)],
+}
+
+/// What a descriptor has to be for a rule to apply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DescriptorPattern {
+    /// The domain.
+    pub domain: String,
+    /// The entries: as many, in this order. `None` for every descriptor of the domain.
+    pub entries: Option<Vec<EntryPattern>>,
+}
+
+/// What an entry has to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntryPattern {
+    /// Its key.
+    pub key: String,
+    /// Its value.
+    pub value: ValuePattern,
+    /// Values that it must not have, since other rules are about these.
+    pub except: Vec<ValuePattern>,
+    /// The name by which limits read its value, where it is not its key.
+    pub called: Option<String>,
+}
+
+/// What a value has to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ValuePattern {
+    /// Anything, also nothing.
+    Any,
+    /// This text.
+    Exact(String),
+    /// This text, in which each `*` stands for any text, also none.
+    Wild(String),
+}
+
+impl Descriptor<'_> {
+    /// Returns the client's address, when Envoy was told to send it.
+    pub(crate) fn client(&self) -> Option<IpAddr> {
+        let (_, value) = self.entries.iter().find(|(key, _)| *key == REMOTE_ADDRESS)?;
+        value.parse().ok().map(canonical)
+    }
+}
+
+impl DescriptorPattern {
+    /// Returns whether a descriptor is such a one.
+    pub fn matches(&self, descriptor: &Descriptor<'_>) -> bool {
+        let Some(patterns) = &self.entries else { return self.domain == descriptor.domain };
+        self.domain == descriptor.domain
+            && patterns.len() == descriptor.entries.len()
+            && patterns.iter().zip(descriptor.entries).all(|(pattern, entry)| pattern.matches(*entry))
+    }
+
+    /// Returns the place of the entry that goes by a name here.
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
+        self.entries.as_ref()?.iter().position(|entry| entry.name() == name)
+    }
+}
+
+impl EntryPattern {
+    /// Returns the name by which limits read its value.
+    pub fn name(&self) -> &str {
+        self.called.as_deref().unwrap_or(&self.key)
+    }
+
+    fn matches(&self, (key, value): (&str, &str)) -> bool {
+        self.key == key && self.value.matches(value) && !self.except.iter().any(|other| other.matches(value))
+    }
+}
+
+impl ValuePattern {
+    /// Reads a value as a file writes it: one with a star is a pattern.
+    pub fn of(text: &str) -> Self {
+        if text.contains('*') { Self::Wild(text.to_owned()) } else { Self::Exact(text.to_owned()) }
+    }
+
+    /// Returns whether a value is such a one.
+    pub fn matches(&self, value: &str) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Exact(text) => text == value,
+            Self::Wild(pattern) => is_wild_match(pattern, value),
+        }
+    }
+}
+
+/// Compares a value with a pattern whose stars stand for any text: its first and last literals are held to the ends, and
+/// those between are found from the left, which finds a match wherever there is one.
+fn is_wild_match(pattern: &str, value: &str) -> bool {
+    let Some((first, rest)) = pattern.split_once('*') else { return pattern == value };
+    let Some(mut left) = value.strip_prefix(first) else { return false };
+    let (middle, last) = rest.rsplit_once('*').unwrap_or(("", rest));
+    for literal in middle.split('*') {
+        let Some(at) = left.find(literal) else { return false };
+        left = left.get(at.saturating_add(literal.len())..).unwrap_or_default();
+    }
+    left.ends_with(last)
+}
+
+impl fmt::Display for ValuePattern {
+    /// Writes the value as a file does.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Any => f.write_str("*"),
+            Self::Exact(text) | Self::Wild(text) => f.write_str(text),
+        }
+    }
+}
+
+impl fmt::Display for EntryPattern {
+    /// Writes `path=/login`, and the key alone where any value will do.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.key)?;
+        if self.value != ValuePattern::Any {
+            write!(f, "={}", self.value)?;
+        }
+        for (index, other) in self.except.iter().enumerate() {
+            f.write_str(if index == 0 { " but not " } else { ", " })?;
+            other.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for DescriptorPattern {
+    /// Writes `domain shop, descriptor (path=/login, remote_address)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "domain {}", self.domain)?;
+        match &self.entries {
+            Some(entries) => write!(f, ", descriptor ({})", crate::matcher::joined(entries)),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Guards the ends of a pattern: `*b` is not found in `ba`, and a literal is not counted twice.
+    #[test]
+    fn a_star_stands_for_any_text_and_literals_keep_their_order() {
+        let is = |pattern: &str, value: &str| ValuePattern::of(pattern).matches(value);
+        for (pattern, value) in
+            [("*", ""), ("a*", "a"), ("*a", "aa"), ("a*b*c", "a1b2c"), ("a**c", "ac"), ("a*ba*", "aba")]
+        {
+            assert!(is(pattern, value), "{pattern} {value}");
+        }
+        for (pattern, value) in
+            [("a*", ""), ("*b", "ba"), ("aba*aba", "aba"), ("a*b*c", "acb"), ("a*a", "a"), ("a", "ab")]
+        {
+            assert!(!is(pattern, value), "{pattern} {value}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_wants_as_many_entries_in_its_order() {
+        let entry = |key: &str, value: ValuePattern| EntryPattern {
+            key: key.to_owned(),
+            value,
+            except: vec![ValuePattern::of("/b")],
+            called: None,
+        };
+        let entries = vec![entry("path", ValuePattern::of("/*")), entry("user", ValuePattern::Any)];
+        let pattern = DescriptorPattern { domain: "d".to_owned(), entries: Some(entries) };
+        let is = |domain: &str, entries: &[(&str, &str)]| pattern.matches(&Descriptor { domain, entries });
+        assert!(is("d", &[("path", "/a"), ("user", "")]));
+        assert!(!is("e", &[("path", "/a"), ("user", "")]));
+        assert!(!is("d", &[("user", ""), ("path", "/a")]));
+        assert!(!is("d", &[("path", "/a")]));
+        assert!(!is("d", &[("path", "/a"), ("user", ""), ("user", "")]));
+        assert!(!is("d", &[("path", "/b"), ("user", "")]));
+    }
+}

@@ -1,0 +1,1 @@
+//! nginx, Caddy and HAProxy.
