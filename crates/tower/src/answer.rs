@@ -40,12 +40,12 @@ pub(crate) fn too_slow<R>() -> Response<AnswerBody<R>> {
     problem_response(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time")
 }
 
-/// Returns the answer for a request that may not pass, `None` for one that may.
-pub(crate) fn refusal<R>(
+/// Returns the layer's answer for a request that may not pass, `None` for one that may; for whoever answers by other means.
+pub fn refusal<B: From<Bytes>>(
     verdict: &Verdict,
     styles: &[HeaderStyle],
     template: &ProblemTemplate,
-) -> Option<Response<AnswerBody<R>>> {
+) -> Option<Response<B>> {
     match verdict.ruling() {
         Ruling::Allow { .. } | Ruling::Uncounted => None,
         Ruling::BadRequest(bad) => Some(problem_response(StatusCode::BAD_REQUEST, &bad.to_string())),
@@ -55,12 +55,12 @@ pub(crate) fn refusal<R>(
     }
 }
 
-fn denied<R>(denial: &Denial) -> Response<AnswerBody<R>> {
+fn denied<B: From<Bytes>>(denial: &Denial) -> Response<B> {
     let status = StatusCode::from_u16(denial.status).unwrap_or(StatusCode::FORBIDDEN);
     problem_response(status, &denial.because)
 }
 
-fn store_down<R>() -> Response<AnswerBody<R>> {
+fn store_down<B: From<Bytes>>() -> Response<B> {
     let status = StatusCode::SERVICE_UNAVAILABLE;
     let detail = "the limiter's store is unreachable; this is not about the number of requests";
     let body = problem(REDUCED_CAPACITY, "Temporary Reduced Capacity", status, detail);
@@ -69,11 +69,11 @@ fn store_down<R>() -> Response<AnswerBody<R>> {
     response
 }
 
-fn too_many<R>(
+fn too_many<B: From<Bytes>>(
     verdict: &Verdict,
     styles: &[HeaderStyle],
     template: &ProblemTemplate,
-) -> Response<AnswerBody<R>> {
+) -> Response<B> {
     let by = verdict.deciding().filter(|by| by.limit.disclosure() == Disclosure::All);
     let limit = by.map_or("", |by| by.limit.name());
     let values = TemplateValues {

@@ -46,7 +46,7 @@ mod hold;
 mod layer;
 mod settle;
 
-pub use answer::problem_response;
+pub use answer::{problem_response, refusal};
 pub use body::{AnswerBody, ReplayedBody};
 pub use fields::answer_fields;
 pub use layer::{LimitLayer, LimitService, PeerAddr, ResolvedClient};
