@@ -59,6 +59,12 @@ pub(crate) fn refund(quota: LeakyBucket, state: Level, receipt: &Receipt, now: T
     (!backlog.redated).then_some(Level { whole, mark })
 }
 
+/// Returns whether one unit is being served and none waits.
+pub(crate) fn only_serves(quota: LeakyBucket, state: Level, now: Timestamp) -> bool {
+    let backlog = backlog(quota, Some(state), now);
+    backlog.whole == 1 && !backlog.redated
+}
+
 /// Returns the backlog under other numbers: what the old rate had left of it, all of it promised to somebody.
 pub(crate) fn carry(from: LeakyBucket, state: Level, to: LeakyBucket, now: Timestamp) -> Level {
     let backlog = backlog(from, Some(state), now);

@@ -38,6 +38,7 @@ mod carry;
 mod decision;
 mod first_hit;
 mod fixed_window;
+mod give_back;
 mod leaky_bucket;
 mod level;
 mod lockout;
@@ -55,6 +56,7 @@ pub use bounds::LongRun;
 pub use carry::carry;
 pub use decision::{Answer, Ask, Decision, Place, Receipt, Retry};
 pub use fixed_window::Window;
+pub use give_back::give_back_receipts;
 pub use level::{Level, Mark};
 pub use lockout::Lock;
 pub use quota::{

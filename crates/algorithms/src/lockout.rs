@@ -100,6 +100,11 @@ pub(crate) fn refund(quota: Lockout, state: Lock, receipt: &Receipt, now: Timest
     Some(Lock::open(if window.ends_at > micros { window } else { fresh }))
 }
 
+/// Returns the window in which attempts are counted.
+pub(crate) fn window(state: Lock) -> Window {
+    state.window()
+}
+
 /// Returns the end of the lock, or of the window that holds the count.
 pub(crate) fn keep_until(state: Lock) -> u64 {
     if state.count == 0 { 0 } else { free_at(state) }

@@ -44,7 +44,7 @@ impl Log {
     }
 
     /// Returns the stamps, oldest first.
-    pub fn stamps(&self) -> impl ExactSizeIterator<Item = &Stamp> {
+    pub fn stamps(&self) -> impl DoubleEndedIterator<Item = &Stamp> + ExactSizeIterator {
         self.0.stamps.iter()
     }
 

@@ -16,7 +16,9 @@ use crate::limit::Limit;
 use crate::observe::{LimitTally, Observer, TermsTally};
 use crate::options::{BuildError, CheckOptions};
 use crate::outage::Outage;
+use crate::own::OwnLimits;
 use crate::plan::Plan;
+use crate::ready::Lines;
 use crate::verdict::Verdict;
 
 /// What a limiter decides by at one moment; a reload puts another in its place.
@@ -45,6 +47,10 @@ pub(crate) struct Lasting {
     pub(crate) observer: Observer,
     pub(crate) outage: Outage,
     pub(crate) denials: Denials,
+    /// The limits that came with calls.
+    pub(crate) own_limits: OwnLimits,
+    /// Those who wait until a limit admits.
+    pub(crate) lines: Lines,
     /// The store, when it is this limiter's own.
     pub(crate) own_store: Option<OwnStore>,
     /// Held while the limits are replaced, so that two who do it at once follow each other.
@@ -80,7 +86,7 @@ pub(crate) struct Registered {
     pub(crate) terms: SmallVec<[Arc<TermsTally>; 1]>,
     pub(crate) alert_at: Option<u8>,
     /// The name by which the store keeps its counts.
-    pub(crate) storage_name: String,
+    pub(crate) storage_name: Arc<str>,
 }
 
 /// A limit to be registered.
@@ -106,7 +112,7 @@ impl Built {
             tally,
             terms,
             alert_at: self.alert_at,
-            storage_name: self.storage_name,
+            storage_name: self.storage_name.into(),
         })
     }
 }
@@ -178,7 +184,12 @@ impl Inner {
 
     /// Asks the store for a plan's decisions and combines them.
     pub(crate) async fn run(&self, plan: &Plan, options: CheckOptions) -> Verdict {
-        let mut verdict = self.ask(plan, options).await;
+        let verdict = self.ask(plan, options).await;
+        self.finish(plan, options, verdict)
+    }
+
+    /// Adds to a verdict what the plan left out, and counts it.
+    pub(crate) fn finish(&self, plan: &Plan, options: CheckOptions, mut verdict: Verdict) -> Verdict {
         let skipped = plan.skipped().iter().filter_map(|index| self.limits.get(*index));
         verdict.skipped.extend(skipped.filter_map(|registered| registered.variants.first()).cloned());
         // Whoever only looks is no request.

@@ -48,10 +48,12 @@ mod limiter;
 mod observe;
 mod options;
 mod outage;
+mod own;
 mod plan;
 #[cfg(feature = "policy")]
 mod policy;
 mod prepared;
+mod ready;
 #[cfg(feature = "policy")]
 mod reload;
 #[cfg(feature = "policy")]
@@ -73,6 +75,7 @@ pub use limiter::{Limiter, Snapshot};
 pub use observe::{LimitObserved, Observed, TermsObserved};
 pub use options::{BuildError, CheckOptions, UnknownLimit};
 pub use outage::{Degraded, StoreHealth};
+pub use own::OwnCheck;
 pub use prepared::{AskedLimit, Prepared};
 #[cfg(feature = "policy")]
 pub use reload::{ReloadError, Reloaded};

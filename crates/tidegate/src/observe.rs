@@ -219,10 +219,11 @@ impl Observer {
         for (place, (asked, key)) in plan.asked().enumerate() {
             // Of a request that was decided without asking everybody, not every check has a decision.
             let Some(decided) = decisions.next_if(|decided| decided.place == place) else { continue };
-            let Some(registered) = inner.limits.get(asked.limit) else { continue };
-            if let Some(terms) = registered.terms.get(asked.variant) {
+            let Some(known) = plan.find(&inner.limits, asked.limit) else { continue };
+            if let Some(terms) = known.terms {
                 terms.count(decided);
             }
+            let Some(registered) = known.registered else { continue };
             if let (Some(at_percent), Some(now)) = (registered.alert_at, verdict.at) {
                 #[cfg(feature = "policy")]
                 let identity = || inner.identity(registered, key);
@@ -318,6 +319,9 @@ impl Limiter {
         let inner = self.snapshot().inner;
         let observer = &inner.lasting.observer;
         let mut limits: Vec<_> = inner.limits.iter().map(observed).collect();
+        let own = inner.lasting.own_limits.all();
+        let own = own.iter().filter(|counts| !inner.by_name.contains_key(&counts.name));
+        limits.extend(own.map(|counts| observed_as(Arc::clone(&counts.name), &counts.tally, None)));
         limits.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         let rules = lock(&observer.rules);
         let rules = rules.iter().map(|(name, tally)| (Arc::clone(name), read(&tally.matches)));
@@ -339,7 +343,11 @@ impl Limiter {
 }
 
 fn observed(registered: &Registered) -> LimitObserved {
-    let tally = &registered.tally;
+    let name = registered.variants.first().map_or_else(|| Arc::from(""), Limit::shared_name);
+    observed_as(name, &registered.tally, registered.alert_at)
+}
+
+fn observed_as(name: Arc<str>, tally: &LimitTally, alert_at: Option<u8>) -> LimitObserved {
     let terms = lock(&tally.terms);
     let mut terms: Vec<_> = terms
         .iter()
@@ -352,11 +360,11 @@ fn observed(registered: &Registered) -> LimitObserved {
         .collect();
     terms.sort_unstable_by(|a, b| a.plan.cmp(&b.plan));
     LimitObserved {
-        name: registered.variants.first().map_or_else(|| Arc::from(""), Limit::shared_name),
+        name,
         terms,
         skipped: read(&tally.skipped),
         missing_key: read(&tally.missing),
-        alerts: registered.alert_at.map(|_| tally.alerts.raised()),
+        alerts: alert_at.map(|_| tally.alerts.raised()),
         resets: read(&tally.resets),
     }
 }

@@ -1,11 +1,15 @@
 //! The plan of a check: which limits, on which keys, at which cost. Pure.
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 use tidegate_algorithms::{Ask, Span};
-use tidegate_store::Check;
+use tidegate_store::{Check, LimitId};
 
 use crate::inner::Registered;
 use crate::limit::Limit;
+use crate::observe::TermsTally;
+use crate::own::OwnCounts;
 
 /// What the store will be asked. Keys lie one after the other in one buffer.
 #[derive(Debug, Default)]
@@ -13,15 +17,27 @@ pub(crate) struct Plan {
     keys: Vec<u8>,
     items: SmallVec<[Item; 4]>,
     skipped: SmallVec<[usize; 2]>,
+    /// The limits that came with the call.
+    given: Vec<(Limit, Arc<OwnCounts>)>,
 }
 
-/// One limit of the plan, by its index and that of its terms, with the end of its key in the buffer.
+/// One limit of the plan, with the end of its key in the buffer.
 #[derive(Debug, Clone, Copy)]
 struct Item {
-    limit: usize,
-    variant: usize,
+    limit: Which,
     key_end: usize,
     cost: u32,
+    /// Whether it is asked without blocking the others, whatever the limit is by itself.
+    watched: bool,
+}
+
+/// Which limit.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Which {
+    /// One of those in force, by its index and that of its terms.
+    InForce { limit: usize, variant: usize },
+    /// One that came with the call.
+    Given(usize),
 }
 
 /// Which terms of a limit are asked, and for how many units.
@@ -31,16 +47,28 @@ pub(crate) struct Terms {
     pub(crate) cost: u32,
 }
 
-/// Which limit is asked, by its index, and which of its terms.
+/// Which limit is asked, and for how many units.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Asked {
-    pub(crate) limit: usize,
-    pub(crate) variant: usize,
+    pub(crate) limit: Which,
     pub(crate) cost: u32,
 }
 
+/// A limit of the plan, wherever it comes from.
+#[derive(Clone, Copy)]
+pub(crate) struct Known<'a> {
+    pub(crate) limit: &'a Limit,
+    pub(crate) id: LimitId,
+    /// The name by which the store keeps its counts.
+    pub(crate) storage_name: &'a Arc<str>,
+    /// What its answers are counted in.
+    pub(crate) terms: Option<&'a TermsTally>,
+    /// What else is known of one in force.
+    pub(crate) registered: Option<&'a Registered>,
+}
+
 impl Plan {
-    /// Adds a limit on a key that `write` appends to the buffer, or leaves it out when `write` gives no terms.
+    /// Adds a limit in force on a key that `write` appends to the buffer, or leaves it out when `write` gives no terms.
     pub(crate) fn push<E>(
         &mut self,
         limit: usize,
@@ -49,7 +77,7 @@ impl Plan {
         let start = self.keys.len();
         let terms = write(&mut self.keys)?;
         if let Some(Terms { variant, cost }) = terms {
-            self.items.push(Item { limit, variant, key_end: self.keys.len(), cost });
+            self.item(Which::InForce { limit, variant }, cost);
         } else {
             self.keys.truncate(start);
             self.skipped.push(limit);
@@ -57,14 +85,68 @@ impl Plan {
         Ok(terms.is_some())
     }
 
+    /// Adds a limit that came with the call, on a key that `write` appends to the buffer.
+    pub(crate) fn push_given(
+        &mut self,
+        (limit, counts): (&Limit, Arc<OwnCounts>),
+        cost: u32,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) {
+        write(&mut self.keys);
+        self.given.push((limit.clone(), counts));
+        self.item(Which::Given(self.given.len().saturating_sub(1)), cost);
+    }
+
+    fn item(&mut self, limit: Which, cost: u32) {
+        self.items.push(Item { limit, key_end: self.keys.len(), cost, watched: false });
+    }
+
+    /// Asks every limit from the `first` of the plan on without blocking the others.
+    #[cfg(feature = "policy")]
+    pub(crate) fn watch_from(&mut self, first: usize) {
+        self.items.iter_mut().skip(first).for_each(|item| item.watched = true);
+    }
+
+    /// Returns how many limits are asked.
+    #[cfg(feature = "policy")]
+    pub(crate) fn len(&self) -> usize {
+        self.items.len()
+    }
+
     /// Returns whether nothing is asked.
     pub(crate) fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
+    /// Returns a limit of the plan.
+    pub(crate) fn find<'a>(&'a self, limits: &'a [Registered], which: Which) -> Option<Known<'a>> {
+        match which {
+            Which::InForce { limit, variant } => {
+                let registered = limits.get(limit)?;
+                Some(Known {
+                    limit: registered.variants.get(variant)?,
+                    id: registered.id,
+                    storage_name: &registered.storage_name,
+                    terms: registered.terms.get(variant).map(|terms| &**terms),
+                    registered: Some(registered),
+                })
+            }
+            Which::Given(index) => {
+                let (limit, counts) = self.given.get(index)?;
+                Some(Known {
+                    limit,
+                    id: counts.id,
+                    storage_name: &counts.name,
+                    terms: Some(&counts.terms),
+                    registered: None,
+                })
+            }
+        }
+    }
+
     /// Returns the limits under the terms they are asked with, in order.
     pub(crate) fn limits<'a>(&'a self, limits: &'a [Registered]) -> impl Iterator<Item = &'a Limit> {
-        self.items.iter().filter_map(|item| limits.get(item.limit)?.variants.get(item.variant))
+        self.items.iter().filter_map(|item| Some(self.find(limits, item.limit)?.limit))
     }
 
     /// Returns the indices of the limits that were left out, in order.
@@ -72,13 +154,13 @@ impl Plan {
         &self.skipped
     }
 
-    /// Returns which terms of which limits are asked, each with its key, in order.
+    /// Returns which limits are asked, each with its key, in order.
     pub(crate) fn asked(&self) -> impl Iterator<Item = (Asked, &[u8])> {
         let mut start = 0;
         self.items.iter().map(move |item| {
             let key = self.keys.get(start..item.key_end).unwrap_or_default();
             start = item.key_end;
-            (Asked { limit: item.limit, variant: item.variant, cost: item.cost }, key)
+            (Asked { limit: item.limit, cost: item.cost }, key)
         })
     }
 
@@ -93,14 +175,13 @@ impl Plan {
         for item in &self.items {
             let key = self.keys.get(start..item.key_end).unwrap_or_default();
             start = item.key_end;
-            let Some(registered) = limits.get(item.limit) else { continue };
-            let Some(limit) = registered.variants.get(item.variant) else { continue };
+            let Some(known) = self.find(limits, item.limit) else { continue };
             checks.push(Check {
-                limit: registered.id,
+                limit: known.id,
                 key,
-                quota: limit.quota(),
+                quota: known.limit.quota(),
                 ask: Ask::units(item.cost).within(max_delay),
-                shadow: limit.is_shadow(),
+                shadow: item.watched || known.limit.is_shadow(),
             });
         }
         checks

@@ -39,7 +39,7 @@ impl Prepared {
     /// Returns the limits that are asked, in their order.
     pub fn asked(&self) -> impl Iterator<Item = AskedLimit<'_>> {
         self.plan.asked().filter_map(|(asked, key)| {
-            let limit = self.inner.limits.get(asked.limit)?.variants.get(asked.variant)?;
+            let limit = self.plan.find(&self.inner.limits, asked.limit)?.limit;
             Some(AskedLimit { limit, key, cost: asked.cost })
         })
     }

@@ -116,16 +116,17 @@ impl Limiter {
         for registered in &inner.limits {
             registered.tally.keep(&registered.terms);
         }
-        inner
-            .lasting
-            .observer
-            .forget(|limit| inner.has(limit), |rule| rules().any(|known| known.name == rule));
+        inner.lasting.observer.forget(
+            |limit| inner.has(limit) || inner.lasting.own_limits.counts_as(limit),
+            |rule| rules().any(|known| known.name == rule),
+        );
     }
 }
 
 impl Inner {
     fn ids(&self) -> Vec<LimitId> {
-        self.limits.iter().map(|registered| registered.id).collect()
+        let own = self.lasting.own_limits.all();
+        self.limits.iter().map(|registered| registered.id).chain(own.iter().map(|own| own.id)).collect()
     }
 }
 

@@ -169,7 +169,7 @@ impl Snapshot {
         let key = read(said, ready)?;
         let has_name = !said.key.is_global();
         let identity = has_name.then(|| self.inner.identity(registered, &key)).flatten();
-        Ok((registered, StoredKey { limit: registered.storage_name.clone(), key, identity }))
+        Ok((registered, StoredKey { limit: registered.storage_name.to_string(), key, identity }))
     }
 }
 

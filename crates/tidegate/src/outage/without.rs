@@ -48,8 +48,8 @@ impl Inner {
         let chosen = all.filter(|(_, ((_, limit), _))| limit.store_failure() == OnStoreFailure::Local);
         let chosen: SmallVec<[_; 4]> = chosen
             .filter_map(|(place, (((asked, _), limit), check))| {
-                let registered = self.limits.get(asked.limit)?;
-                let id = store.limit(&registered.storage_name);
+                let known = plan.find(&self.limits, asked.limit)?;
+                let id = store.limit(known.storage_name);
                 Some((place, limit, check, id, check.quota.share_of(self.instances())))
             })
             .collect();
