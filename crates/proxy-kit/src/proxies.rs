@@ -1,1 +1,0 @@
-//! nginx, Caddy and HAProxy.
