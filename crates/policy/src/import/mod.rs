@@ -1,9 +1,11 @@
 //! Configurations of other limiters, written as policy files.
 
 mod envoy;
+mod quote;
 mod rate_limit;
 
 pub use envoy::envoy;
+pub(crate) use envoy::{Served, served};
 pub use rate_limit::{is_rate_limit, rate_limit};
 
 use crate::problem::Problem;
