@@ -9,6 +9,7 @@
 
 mod cluster;
 mod codec;
+mod counter;
 mod diagnosis;
 mod digest;
 mod error;
@@ -17,6 +18,7 @@ mod lane;
 mod link;
 mod measures;
 mod names;
+mod notes;
 mod op;
 mod options;
 mod script;
@@ -26,7 +28,9 @@ mod store;
 pub mod testing;
 mod trial;
 
+pub use counter::COUNTER_RIGHTS;
 pub use diagnosis::{Finding, Level, RIGHTS};
 pub use held::{Held, HeldValue};
+pub use notes::NOTE_RIGHTS;
 pub use options::{OptionsError, RedisOptions, Secret, Servers, Tls};
 pub use store::RedisStore;

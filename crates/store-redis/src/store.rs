@@ -4,11 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use tidegate_algorithms::{State, Timestamp};
-use tidegate_store::{Check, Decided, LimitId, Measures, Refund, Reply, Store, StoreError};
+use tidegate_store::{Check, Decided, KeyDigest, LimitId, Measures, Notes, Refund, Reply, Store, StoreError};
 use tokio::time::Instant;
 
 use crate::cluster::{Apart, Cluster};
-use crate::digest::{Namer, slot};
+use crate::counter::{Given, Tally, Told, What, counter_script};
+use crate::digest::{Digest, Namer, slot};
 use crate::error::Failure;
 use crate::lane::{Lane, LaneOptions, Together};
 use crate::link::{Dialer, Link, Target};
@@ -34,6 +35,8 @@ struct Inner {
     names: Names,
     way: Way,
     counters: Arc<Counters>,
+    /// The names of shared counters that were charged.
+    given: Given,
 }
 
 /// The way to whoever answers.
@@ -75,6 +78,7 @@ impl RedisStore {
         let lanes = |is_cluster| LaneOptions {
             prefix: options.prefix.clone(),
             script: script.clone(),
+            counters: counter_script(),
             timeout: options.timeout,
             queue: options.queue,
             is_cluster,
@@ -90,21 +94,38 @@ impl RedisStore {
                 Way::Many(Cluster::open(seeds.clone(), dialer, lanes(true), Arc::clone(&counters)))
             }
         };
-        Ok(Self(Arc::new(Inner { options, names: Names::new(namer), way, counters })))
+        Ok(Self(Arc::new(Inner {
+            options,
+            names: Names::new(namer),
+            way,
+            counters,
+            given: Given::default(),
+        })))
     }
 
-    fn deadline(&self) -> Instant {
+    pub(crate) fn deadline(&self) -> Instant {
         Instant::now() + self.0.options.timeout
     }
 
-    async fn ask(&self, op: Op, at: Option<Timestamp>) -> Result<Answer, StoreError> {
-        let writes = !matches!(op, Op::Decide { peek: true, .. } | Op::Inspect(_));
+    pub(crate) async fn ask(&self, op: Op, at: Option<Timestamp>) -> Result<Answer, StoreError> {
+        let writes = !matches!(
+            op,
+            Op::Decide { peek: true, .. }
+                | Op::Inspect(_)
+                | Op::Counter(Tally { what: What::Look { .. }, .. })
+        );
         let answer = self.ask_until(op, at, self.deadline()).await;
         answer.map_err(|failure| if writes { failure.error } else { failure.error.not_counted() })
     }
 
-    async fn ask_until(&self, op: Op, at: Option<Timestamp>, deadline: Instant) -> Result<Answer, Failure> {
-        let together = Together { at, slot: 0, asking: false };
+    pub(crate) async fn ask_until(
+        &self,
+        op: Op,
+        at: Option<Timestamp>,
+        deadline: Instant,
+    ) -> Result<Answer, Failure> {
+        let counters = matches!(op, Op::Counter(_));
+        let together = Together { at: at.filter(|_| !counters), slot: 0, counters, asking: false };
         match &self.0.way {
             Way::One(lane) => lane.ask(op, together, deadline).await,
             Way::Many(cluster) => cluster.ask(op, together, deadline).await,
@@ -121,10 +142,13 @@ impl RedisStore {
             let words = format!("a batch of {} checks; at most {MAX_CHECKS} go together", checks.len());
             return Err(StoreError::rejected(words));
         }
+        if checks.iter().any(|check| self.is_counter(check.limit)) {
+            return self.decided_with_counters(checks, at, peek).await;
+        }
         let checks = self.0.names.checks(checks)?;
         match self.ask(Op::Decide { checks, peek }, at).await? {
             Answer::Decided(decided) => Ok(decided),
-            Answer::Done | Answer::State(_) => Err(other_answer()),
+            _ => Err(other_answer()),
         }
     }
 
@@ -133,7 +157,7 @@ impl RedisStore {
         match &self.0.way {
             Way::One(lane) => {
                 ping(lane, &self.0.counters, deadline).await?;
-                let together = Together { at: None, slot: 0, asking: false };
+                let together = Together { at: None, slot: 0, counters: false, asking: false };
                 match trial::question(trial::anywhere()) {
                     // By a deadline of its own, as any decision: two ways there and back are no slow store.
                     Some(op) => lane.ask(op, together, self.deadline()).await.map(drop),
@@ -152,6 +176,14 @@ impl RedisStore {
         dialer(options, names.namer(), counters, Target::of(&options.servers))
     }
 
+    pub(crate) fn names(&self) -> &Names {
+        &self.0.names
+    }
+
+    pub(crate) fn given(&self) -> &Given {
+        &self.0.given
+    }
+
     pub(crate) fn options(&self) -> &RedisOptions {
         &self.0.options
     }
@@ -159,14 +191,24 @@ impl RedisStore {
     /// Returns the name of a limit's key in Redis, and the lane to whoever has it.
     pub(crate) async fn way_to(&self, limit: LimitId, key: &[u8]) -> Result<(Vec<u8>, Lane), StoreError> {
         let name = self.0.names.digest(limit, key)?.redis_key(&self.0.options.prefix);
-        let lane = match &self.0.way {
-            Way::One(lane) => lane.clone(),
-            Way::Many(cluster) => {
-                let lane = cluster.lane_of(slot(&name), self.deadline()).await;
-                lane.map_err(|failure| failure.error)?
-            }
-        };
+        let lane = self.lane_of(slot(&name), self.deadline()).await.map_err(|failure| failure.error)?;
         Ok((name, lane))
+    }
+
+    /// Returns the lane to whoever has a slot.
+    pub(crate) async fn lane_of(&self, slot: u16, deadline: Instant) -> Result<Lane, Failure> {
+        match &self.0.way {
+            Way::One(lane) => Ok(lane.clone()),
+            Way::Many(cluster) => cluster.lane_of(slot, deadline).await,
+        }
+    }
+
+    /// Returns the lane to the node that another has named for a slot; of a server by itself none.
+    pub(crate) fn lane_named(&self, slot: u16, failure: &Failure) -> Option<Lane> {
+        match &self.0.way {
+            Way::One(_) => None,
+            Way::Many(cluster) => cluster.lane_named(slot, failure),
+        }
     }
 }
 
@@ -238,9 +280,14 @@ impl Store for RedisStore {
     }
 
     fn refund<'a>(&'a self, refunds: &'a [Refund<'a>], at: Option<Timestamp>) -> Reply<'a, ()> {
-        let refunds: Vec<OwnRefund> = refunds.iter().filter_map(OwnRefund::of).collect();
+        let (counters, refunds): (Vec<&Refund<'_>>, Vec<&Refund<'_>>) =
+            refunds.iter().partition(|refund| self.is_counter(refund.receipt.limit()));
+        let refunds: Vec<OwnRefund> = refunds.into_iter().filter_map(OwnRefund::of).collect();
         Reply::waiting(async move {
             let (deadline, mut apart) = (self.deadline(), Apart::default());
+            for refund in counters {
+                apart.note(self.refund_counter(refund, deadline).await);
+            }
             for some in refunds.chunks(MAX_CHECKS) {
                 apart.note(self.ask_until(Op::Refund(some.to_vec()), at, deadline).await.map(drop));
             }
@@ -249,16 +296,25 @@ impl Store for RedisStore {
     }
 
     fn reset<'a>(&'a self, limit: LimitId, key: &'a [u8]) -> Reply<'a, ()> {
-        Reply::waiting(
-            async move { self.ask(Op::Reset(self.0.names.digest(limit, key)?), None).await.map(drop) },
-        )
+        Reply::waiting(async move {
+            let op = if self.is_counter(limit) {
+                Op::Counter(Tally { name: key.to_vec(), what: What::Forget })
+            } else {
+                Op::Reset(self.0.names.digest(limit, key)?)
+            };
+            self.ask(op, None).await.map(drop)
+        })
     }
 
     fn inspect<'a>(&'a self, limit: LimitId, key: &'a [u8]) -> Reply<'a, Option<State>> {
         Reply::waiting(async move {
+            if self.is_counter(limit) {
+                let tally = Tally { name: key.to_vec(), what: What::Look { window: 0 } };
+                return self.ask_tally(tally).await.map(Told::state);
+            }
             match self.ask(Op::Inspect(self.0.names.digest(limit, key)?), None).await? {
                 Answer::State(state) => Ok(state),
-                Answer::Decided(_) | Answer::Done => Err(other_answer()),
+                _ => Err(other_answer()),
             }
         })
     }
@@ -267,8 +323,20 @@ impl Store for RedisStore {
         Reply::waiting(async move { self.pinged().await.map_err(|failure| failure.error.not_counted()) })
     }
 
+    fn digest(&self, limit: LimitId, key: &[u8]) -> Option<KeyDigest> {
+        self.0.names.digest(limit, key).ok().map(Digest::to_key)
+    }
+
+    fn plain_counter(&self, name: &str) -> LimitId {
+        self.0.names.counter_id(name)
+    }
+
     fn refusals_may_be_remembered(&self) -> bool {
         matches!(self.0.options.servers, Servers::Standalone { .. } | Servers::Sentinel { .. })
+    }
+
+    fn notes(&self) -> Option<&dyn Notes> {
+        Some(self)
     }
 
     fn measures(&self) -> Measures {

@@ -38,7 +38,7 @@ pub use check::{ChargeReceipt, Check, CheckOutcome, Decided, Give, KeyDigest, Li
 pub use error::StoreError;
 pub use measures::{BUCKETS, Durations, DurationsSeen, Measures};
 pub use memory::{MemoryOptions, MemoryStore, Restored, Snapshot, SnapshotError, Usage};
-pub use notes::{Note, Notes};
+pub use notes::{Note, Noted, Notes};
 pub use reply::Reply;
 pub use store::Store;
 pub use tidegate_algorithms as algorithms;

@@ -10,14 +10,23 @@ use crate::reply::Reply;
 ///
 /// A store says what is there and what time it is by its own clock; what a note means, it does not know.
 pub trait Notes: Send + Sync + fmt::Debug {
-    /// Returns the notes that have not ended, by name in ascending order.
-    fn all(&self) -> Reply<'_, Vec<Note>>;
+    /// Returns the notes that have not ended, by name in ascending order. Those that have are dropped.
+    fn all(&self) -> Reply<'_, Noted>;
 
     /// Writes a note in the place of the one of that name, if there is one.
     fn put<'a>(&'a self, note: &'a Note) -> Reply<'a, ()>;
 
     /// Removes the note of a name, and returns whether there was one.
     fn remove<'a>(&'a self, name: &'a str) -> Reply<'a, bool>;
+}
+
+/// What is noted at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Noted {
+    /// The moment, by the store's clock.
+    pub at: Timestamp,
+    /// The notes.
+    pub notes: Vec<Note>,
 }
 
 /// A short text, until an instant.

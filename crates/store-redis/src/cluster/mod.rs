@@ -144,7 +144,7 @@ impl Cluster {
                 crate::store::ping(&lane, &cluster.0.counters, deadline).await?;
                 let Some((digest, slot)) = key else { return Ok(()) };
                 let Some(op) = trial::question(digest) else { return Ok(()) };
-                let together = Together { at: None, slot, asking: false };
+                let together = Together { at: None, slot, counters: false, asking: false };
                 // By a deadline of its own, as any decision.
                 let deadline = Instant::now() + cluster.0.lane_options.timeout;
                 cluster.ask_slot(slot, &op, together, deadline).await.map(drop)
@@ -159,6 +159,21 @@ impl Cluster {
     /// Returns the lane to the node that has a slot.
     pub(crate) async fn lane_of(&self, slot: u16, deadline: Instant) -> Result<Lane, Failure> {
         Ok(self.lane(&self.node(slot, deadline).await?))
+    }
+
+    /// Returns the lane to the node that another has named for a slot. Where none is named, the map is looked up anew for
+    /// whoever asks next.
+    pub(crate) fn lane_named(&self, slot: u16, failure: &Failure) -> Option<Lane> {
+        let asked = self.known(slot).unwrap_or_default();
+        if let Kind::Moved { host, port } = &failure.kind {
+            let node = self.redirected(named(host, *port, &asked));
+            self.refresh_soon(None);
+            return Some(self.lane(&node));
+        }
+        if matches!(failure.kind, Kind::Unreachable | Kind::Lost | Kind::ReadOnly) {
+            self.refresh_soon(Some(asked));
+        }
+        None
     }
 
     async fn node(&self, slot: u16, deadline: Instant) -> Result<Node, Failure> {

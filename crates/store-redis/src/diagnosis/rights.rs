@@ -6,7 +6,7 @@ use super::server::Expected;
 use crate::script::Script;
 
 /// What a user needs, as `ACL SETUSER` takes it, beside the keys of the prefix. Sentinel needs `+role` besides, a cluster
-/// `+cluster|slots +asking`; `+info +pttl +memory|usage` are for operators' commands alone.
+/// `+cluster|slots +asking`, overrides [`NOTE_RIGHTS`](crate::NOTE_RIGHTS); `+info +pttl +memory|usage` are for operators' commands alone.
 pub const RIGHTS: &str = "+evalsha +script|load +ping +time +get +set +del";
 
 /// A command that is tried, and the right it needs.
@@ -42,6 +42,22 @@ pub(super) fn trials(prefix: &str, script: &Script, expected: Expected) -> Vec<T
         }
     }
     trials
+}
+
+/// Returns what is to be tried of the rights that notes need; the field they write is of no note, and is removed.
+pub(super) fn note_trials(prefix: &str) -> Vec<Trial> {
+    let hash = crate::notes::name(prefix);
+    let trial = |right, words: &[&str]| {
+        let mut cmd = Cmd::new();
+        cmd.arg(words);
+        Trial { right, cmd }
+    };
+    vec![
+        trial("hset", &["HSET", &hash, "doctor", ""]),
+        trial("hget", &["HGET", &hash, "doctor"]),
+        trial("hgetall", &["HGETALL", &hash]),
+        trial("hdel", &["HDEL", &hash, "doctor"]),
+    ]
 }
 
 /// What became of a trial.

@@ -7,7 +7,7 @@ use redis::{Cmd, PushInfo, Value};
 use tokio::sync::mpsc;
 
 use super::remedy::remedy;
-use super::rights::{Tried, meaning, trials};
+use super::rights::{Tried, meaning, note_trials, trials};
 use super::{Finding, Findings};
 use crate::RedisStore;
 use crate::error::NoConnection;
@@ -144,7 +144,35 @@ impl<'v> Visit<'v> {
         } else {
             self.lacking(&lacking, no_keys)
         });
+        if is_enough {
+            self.note_rights().await;
+        }
         is_enough
+    }
+
+    /// Tries what overrides need: without it all goes on, but for the operator's exceptions.
+    async fn note_rights(&mut self) {
+        let mut lacking = Vec::new();
+        for trial in note_trials(&self.dialer.prefix) {
+            let asked = self.dialer.ask(&mut self.connection, &trial.cmd).await;
+            if asked.is_err_and(|no| meaning(&no.why) == Tried::NoCommand) {
+                lacking.push(trial.right);
+            }
+        }
+        if !lacking.is_empty() {
+            let user = &self.user;
+            let found = format!(
+                "{}: the user {user} may not {}, which only `tidegate override` needs",
+                self.name,
+                lacking.join(", ")
+            );
+            let grant: Vec<String> = lacking.iter().map(|right| format!("+{right}")).collect();
+            self.findings.add(Finding::doubtful(
+                "overrides",
+                found,
+                format!("ACL SETUSER {user} {}", grant.join(" ")),
+            ));
+        }
     }
 
     fn lacking(&self, rights: &[&str], no_keys: bool) -> Finding {

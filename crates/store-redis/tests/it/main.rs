@@ -7,6 +7,7 @@ mod cluster;
 mod conforms;
 mod connections;
 mod failures;
+mod notes;
 mod rights;
 mod script;
 mod sentinel;

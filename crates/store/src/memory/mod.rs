@@ -12,6 +12,7 @@ mod digest;
 mod forget;
 mod limits;
 mod logs;
+mod notes;
 mod overflow;
 mod pack;
 mod plans;
@@ -34,12 +35,14 @@ use tidegate_shards::{Indices, Shards};
 
 use crate::check::{ChargeReceipt, Check, CheckOutcome, Decided, KeyDigest, LimitId, Outcomes, Refund};
 use crate::error::StoreError;
+use crate::notes::Notes;
 use crate::reply::Reply;
 use crate::store::Store;
 use batch::{Batch, Home};
 use clock::Clock;
 use digest::Digester;
 use limits::Limits;
+use notes::Board;
 use overflow::Overflow;
 use room::Ledger;
 use shard::Shard;
@@ -93,6 +96,7 @@ pub struct MemoryStore {
     ledger: Arc<Ledger>,
     limits: Limits,
     shards: Shards<Mutex<Shard>, Mutex<Overflow>>,
+    board: Board,
 }
 
 /// The most locks; more bring nothing on machines of today.
@@ -124,6 +128,7 @@ impl MemoryStore {
             limits: Limits::new(Arc::clone(&ledger)),
             ledger,
             shards: Shards::new(count, Shard::default, Overflow::default()),
+            board: Board::default(),
         }
     }
 
@@ -261,6 +266,14 @@ impl Store for MemoryStore {
 
     fn ping(&self) -> Reply<'_, ()> {
         Reply::ready(Ok(()))
+    }
+
+    fn digest(&self, _: LimitId, key: &[u8]) -> Option<KeyDigest> {
+        Some(self.digester.digest(key))
+    }
+
+    fn notes(&self) -> Option<&dyn Notes> {
+        Some(self)
     }
 
     fn now(&self) -> Option<Timestamp> {
