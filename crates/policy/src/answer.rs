@@ -1,6 +1,6 @@
 //! How answers look: header styles and the body of a refusal.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 /// A family of header fields that tell a client where it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -80,6 +80,19 @@ pub struct TemplateValues<'a> {
     pub says: &'a str,
     /// Whole seconds to wait; nothing when waiting does not help.
     pub retry_after: Option<u64>,
+}
+
+impl fmt::Display for Template {
+    /// Writes the text as the file does, with the names of its places.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.pieces.iter().try_for_each(|piece| match piece {
+            Piece::Text(text) => f.write_str(text),
+            Piece::Rule => f.write_str("{rule}"),
+            Piece::Limit => f.write_str("{limit}"),
+            Piece::Says => f.write_str("{says}"),
+            Piece::RetryAfter => f.write_str("{retry_after}"),
+        })
+    }
 }
 
 impl Template {

@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use crate::client::canonical;
 
 /// The entry that Envoy fills with the client's address, as it has resolved it.
-const REMOTE_ADDRESS: &str = "remote_address";
+pub(crate) const REMOTE_ADDRESS: &str = "remote_address";
 
 /// A descriptor, borrowed from whoever holds it.
 #[derive(Debug, Clone, Copy)]
@@ -71,6 +71,35 @@ impl DescriptorPattern {
             && patterns.iter().zip(descriptor.entries).all(|(pattern, entry)| pattern.matches(*entry))
     }
 
+    /// Returns what is wrong with a descriptor that is not such a one, as the end of a sentence.
+    pub(crate) fn mismatch(&self, descriptor: &Descriptor<'_>) -> String {
+        let Some(patterns) = self.entries.as_ref().filter(|_| self.domain == descriptor.domain) else {
+            return "the domain is another".to_owned();
+        };
+        let (wanted, found) = (patterns.len(), descriptor.entries.len());
+        if wanted != found {
+            return format!("there have to be {wanted} entries, and it has {found}");
+        }
+        let sorted = |keys: &mut Vec<&str>| keys.sort_unstable();
+        let mut keys: Vec<&str> = patterns.iter().map(|entry| entry.key.as_str()).collect();
+        let mut others: Vec<&str> = descriptor.entries.iter().map(|(key, _)| *key).collect();
+        let in_order = keys == others;
+        sorted(&mut keys);
+        sorted(&mut others);
+        if !in_order && keys == others {
+            return "the entries are in another order".to_owned();
+        }
+        let mut pairs = patterns.iter().zip(descriptor.entries);
+        let differing = pairs.find(|(pattern, entry)| !pattern.matches(**entry));
+        differing.map_or_else(String::new, |(pattern, (key, value))| {
+            if pattern.key == *key {
+                format!("{key} is not to be {value}")
+            } else {
+                format!("{key} is not {}", pattern.key)
+            }
+        })
+    }
+
     /// Returns the place of the entry that goes by a name here.
     pub(crate) fn position(&self, name: &str) -> Option<usize> {
         self.entries.as_ref()?.iter().position(|entry| entry.name() == name)
@@ -84,7 +113,12 @@ impl EntryPattern {
     }
 
     fn matches(&self, (key, value): (&str, &str)) -> bool {
-        self.key == key && self.value.matches(value) && !self.except.iter().any(|other| other.matches(value))
+        self.key == key && self.takes(value)
+    }
+
+    /// Returns whether it takes a value.
+    pub(crate) fn takes(&self, value: &str) -> bool {
+        self.value.matches(value) && !self.except.iter().any(|other| other.matches(value))
     }
 }
 
@@ -138,7 +172,21 @@ impl fmt::Display for EntryPattern {
             f.write_str(if index == 0 { " but not " } else { ", " })?;
             other.fmt(f)?;
         }
+        if let Some(name) = &self.called {
+            write!(f, " as {name}")?;
+        }
         Ok(())
+    }
+}
+
+impl fmt::Display for Descriptor<'_> {
+    /// Writes `domain shop, descriptor (path=/login, remote_address=192.0.2.7)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "domain {}, descriptor (", self.domain)?;
+        for (index, (key, value)) in self.entries.iter().enumerate() {
+            write!(f, "{}{key}={value}", if index == 0 { "" } else { ", " })?;
+        }
+        f.write_str(")")
     }
 }
 

@@ -76,6 +76,13 @@ impl Plans {
         }
     }
 
+    /// Returns what tells a request's plan.
+    pub(crate) fn part(&self) -> &Part {
+        match &self.by {
+            PlanBy::Header(part) | PlanBy::Claim(part) | PlanBy::Table(part, _) => part,
+        }
+    }
+
     /// Returns whether the body has to be read to choose.
     pub fn needs_body(&self) -> bool {
         match &self.by {

@@ -156,6 +156,11 @@ impl<'a> Facts<'a> {
         self.params.iter().find(|(found, _)| *found == name).map(|(_, value)| *value)
     }
 
+    /// Returns what the rule asks of a descriptor, if it is for descriptors.
+    pub fn descriptor_pattern(&self) -> Option<&'a DescriptorPattern> {
+        self.entries
+    }
+
     /// Returns the value of a descriptor's entry, by the name that the rule's pattern gives it or by its key.
     ///
     /// # Errors

@@ -44,7 +44,8 @@ pub struct Mismatch<'a> {
     pub condition: Condition,
     /// What was asked for.
     pub matcher: &'a Matcher,
-    /// What the request has there: its method, its host without port (perhaps none), its normalised path.
+    /// What the request has there: its method, its host without port (perhaps none), its normalised path; of a descriptor
+    /// the whole of it.
     pub found: String,
     /// What would have to be read otherwise for the path to match, if that is all that is amiss.
     pub near: Option<Near>,
@@ -101,9 +102,18 @@ impl<'a> Mismatch<'a> {
             Condition::Method => (request.method.to_owned(), None),
             Condition::Host => (bare_host(request.host.unwrap_or_default()).into_owned(), None),
             Condition::Path => (seen.path().to_owned(), near(matcher, seen)),
-            Condition::Descriptor => (String::new(), None),
+            Condition::Descriptor => (found_descriptor(matcher, seen), None),
         };
         Some(Self { condition, matcher, found, near })
+    }
+}
+
+/// Returns the descriptor that is decided, and what is wrong with it where others would do; nothing for a request.
+fn found_descriptor(matcher: &Matcher, seen: &Seen<'_>) -> String {
+    match (&matcher.descriptor, seen.descriptor()) {
+        (_, None) => String::new(),
+        (None, Some(descriptor)) => descriptor.to_string(),
+        (Some(pattern), Some(descriptor)) => format!("{descriptor}; {}", pattern.mismatch(descriptor)),
     }
 }
 
@@ -122,6 +132,9 @@ impl fmt::Display for Fit<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Applies(matched) => match matched.facts.route() {
+                "*" if let Some(pattern) = matched.facts.descriptor_pattern() => {
+                    write!(f, "applies by {pattern}")
+                }
                 "*" => f.write_str("applies, whatever the path"),
                 route => write!(f, "applies by {route}"),
             },
@@ -147,10 +160,13 @@ impl fmt::Display for Mismatch<'_> {
                 write!(f, "is for {}, and this names no host", joined(&matcher.hosts))
             }
             Condition::Host => write!(f, "is for {}, and this is for {found}", joined(&matcher.hosts)),
-            Condition::Descriptor if matcher.descriptor.is_some() => {
-                f.write_str("is for descriptors of Envoy")
-            }
-            Condition::Descriptor => f.write_str("is for requests, and this is a descriptor of Envoy"),
+            Condition::Descriptor => match (&matcher.descriptor, found.as_str()) {
+                (Some(pattern), "") => {
+                    write!(f, "is for Envoy's descriptors ({pattern}), and this is a request")
+                }
+                (Some(pattern), found) => write!(f, "is for {pattern}, and this is {found}"),
+                (None, found) => write!(f, "is for requests, and this is a descriptor of Envoy ({found})"),
+            },
             Condition::Path => {
                 write!(f, "is for {}, and this is {found}", joined(&matcher.paths))?;
                 match near {

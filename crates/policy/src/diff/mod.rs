@@ -6,9 +6,11 @@
 //! points (another match, another source of a plan) it is told as unclear, and counts as both for whoever denies.
 //! Nothing that two policies differ in goes untold: what has no words of its own is caught by comparing the whole.
 
+mod answers;
 mod around;
 mod bounds;
 mod effect;
+mod faces;
 mod keys;
 mod limits;
 mod rules;

@@ -3,8 +3,9 @@
 use std::fmt;
 
 use super::{Change, Effect, RuleDiff, Strictness};
+use crate::matcher::joined;
 use crate::policy::{Mode, Policy};
-use crate::rule::{ClientSees, OnMissingKey, OnStoreFailure, Rule};
+use crate::rule::{ClientSees, EnvoyTerms, OnMissingKey, OnStoreFailure, Rule};
 
 pub(super) fn compare(old: &Policy, new: &Policy) -> Vec<RuleDiff> {
     let (old, new) = (rules(old), rules(new));
@@ -110,11 +111,39 @@ fn changes(before: &Rule, after: &Rule) -> Vec<Change> {
         if ids.is_empty() { "nothing".to_owned() } else { ids.join(", ") }
     };
     changes.extend(Change::of("accept", accepts(before), accepts(after), Effect::None));
+    changes.extend(envoy(&before.envoy, &after.envoy));
     let bare = |rule: &Rule| Rule { name: String::new(), limits: Vec::new(), ..rule.clone() };
     if changes.is_empty() && bare(before) != bare(after) {
         changes.extend(Change::of("rule", "as it was", "as it is now", unclear));
     }
     changes
+}
+
+/// Compares what rules say to Envoy besides their limits.
+fn envoy(before: &EnvoyTerms, after: &EnvoyTerms) -> Vec<Change> {
+    let names = |names: &[String]| if names.is_empty() { "none".to_owned() } else { joined(names) };
+    // What is replaced does not count.
+    let within = |few: &[String], many: &[String]| few.iter().all(|name| many.contains(name));
+    let (was, is) = (&before.replaces, &after.replaces);
+    let replacing = match (within(was, is), within(is, was)) {
+        (true, true) => Effect::None,
+        (true, false) => Effect::Looser,
+        (false, true) => Effect::Tighter,
+        (false, false) => Effect::Unclear,
+    };
+    let lax = |of: fn(&EnvoyTerms) -> bool| Effect::of_more(&u8::from(of(before)), &u8::from(of(after)));
+    let label = |terms: &EnvoyTerms| terms.label.clone().unwrap_or_else(|| "none".to_owned());
+    let metadata = |terms: &EnvoyTerms| serde_json::Value::Object(terms.metadata.clone()).to_string();
+    let (unlimited, quota) = (lax(|terms| terms.unlimited), lax(|terms| terms.quota));
+    let members = [
+        Change::of("envoy.label", label(before), label(after), Effect::None),
+        Change::of("envoy.replaces", names(was), names(is), replacing),
+        Change::of("envoy.unlimited", before.unlimited, after.unlimited, unlimited),
+        Change::of("envoy.quota", before.quota, after.quota, quota),
+        Change::of("envoy.metric", names(&before.metric), names(&after.metric), Effect::None),
+        Change::of("envoy.metadata", metadata(before), metadata(after), Effect::None),
+    ];
+    members.into_iter().flatten().collect()
 }
 
 fn applies(rule: &Rule) -> String {

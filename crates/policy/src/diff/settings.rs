@@ -1,13 +1,10 @@
 //! What changes outside of rules.
 
 use std::fmt;
-use std::net::SocketAddr;
-use std::path::PathBuf;
 
 use super::rules::mode;
 use super::{Change, Effect};
 use crate::examined::Code;
-use crate::face::Gateway;
 use crate::matcher::joined;
 use crate::policy::{EncodedSlash, Mode, Policy};
 use crate::store::AlertsChoice;
@@ -25,14 +22,7 @@ pub(super) fn compare(old: &Policy, new: &Policy) -> Vec<Change> {
     };
     changes.extend(Change::of("paths.encoded_slash", slash(old), slash(new), Effect::Unclear));
     changes.extend(Change::of("instances", old.instances, new.instances, Effect::None));
-    match (&old.gateway, &new.gateway) {
-        (Some(old), Some(new)) => changes.extend(gateway(old, new)),
-        (old, new) => {
-            let listen = |face: &Option<Gateway>| face.as_ref().map(|face| face.listen);
-            changes.extend(told("gateway", face(listen(old), None), face(listen(new), None)));
-        }
-    }
-    changes.extend(faces(old, new));
+    changes.extend(super::faces::compare(old, new));
     changes.extend(super::store::compare(&old.store, &new.store));
     changes.extend(alerts(old.alerts.as_ref(), new.alerts.as_ref()));
     changes.extend(told("codes", codes(&old.codes), codes(&new.codes)));
@@ -40,61 +30,13 @@ pub(super) fn compare(old: &Policy, new: &Policy) -> Vec<Change> {
     changes.extend(told("topology.proxies", said(old.topology.proxies), said(new.topology.proxies)));
     let budget = |policy: &Policy| said(policy.budget.map(|it| format!("{} %", it.guess_per_year * 100.0)));
     changes.extend(told("budget.guess_per_year", budget(old), budget(new)));
-    changes.extend(shown("headers", &old.headers, &new.headers));
-    changes.extend(shown("problem", &old.problem, &new.problem));
+    changes.extend(super::answers::compare(old, new));
     changes
 }
 
 /// Returns a change that lets nobody through and keeps nobody out.
 pub(super) fn told(what: &str, old: impl fmt::Display, new: impl fmt::Display) -> Option<Change> {
     Change::of(what, old, new, Effect::None)
-}
-
-/// Compares settings that have no form of their own for people. A policy holds the names of files with secrets, never
-/// a secret.
-fn shown(what: &str, old: &impl fmt::Debug, new: &impl fmt::Debug) -> Option<Change> {
-    told(what, format!("{old:?}"), format!("{new:?}"))
-}
-
-/// Compares gateways field by field.
-fn gateway(old: &Gateway, new: &Gateway) -> Vec<Change> {
-    let fields = [
-        told("gateway.listen", old.listen, new.listen),
-        told("gateway.upstream", &old.upstream, &new.upstream),
-        shown("gateway.tls", &old.tls, &new.tls),
-        told("gateway.proxy_protocol", old.proxy_protocol, new.proxy_protocol),
-        told("gateway.max_key_body", old.max_key_body, new.max_key_body),
-        told("gateway.max_header_bytes", old.max_header_bytes, new.max_header_bytes),
-        told("gateway.max_connections", old.max_connections, new.max_connections),
-        shown("gateway.idle_timeout", &old.idle_timeout, &new.idle_timeout),
-        shown("gateway.upstream_timeout", &old.upstream_timeout, &new.upstream_timeout),
-        shown("gateway.drain_timeout", &old.drain_timeout, &new.drain_timeout),
-        told("gateway.upstream_http2", old.upstream_http2, new.upstream_http2),
-    ];
-    fields.into_iter().flatten().collect()
-}
-
-fn faces(old: &Policy, new: &Policy) -> Vec<Change> {
-    let api = |policy: &Policy| {
-        let of = policy.api.as_ref();
-        face(of.map(|api| api.listen), of.and_then(|api| api.token_file.as_ref()))
-    };
-    let admin = |policy: &Policy| {
-        let of = policy.admin.as_ref();
-        face(of.map(|admin| admin.listen), of.and_then(|admin| admin.token_file.as_ref()))
-    };
-    let health = |policy: &Policy| face(policy.health.as_ref().map(|health| health.listen), None);
-    let faces = [
-        told("api", api(old), api(new)),
-        told("admin", admin(old), admin(new)),
-        told("health", health(old), health(new)),
-    ];
-    faces.into_iter().flatten().collect()
-}
-
-fn face(listen: Option<SocketAddr>, token: Option<&PathBuf>) -> String {
-    let Some(listen) = listen else { return "none".to_owned() };
-    token.map_or_else(|| listen.to_string(), |token| format!("{listen}, token in {}", token.display()))
 }
 
 /// Tells of webhooks by their servers: a path may be a secret.
@@ -114,7 +56,7 @@ fn server(webhook: &http::Uri) -> String {
     format!("{}://{authority}", webhook.scheme_str().unwrap_or_default())
 }
 
-fn said(value: Option<impl fmt::Display>) -> String {
+pub(super) fn said(value: Option<impl fmt::Display>) -> String {
     value.map_or_else(|| "not said".to_owned(), |value| value.to_string())
 }
 

@@ -290,7 +290,7 @@ const MAPPINGS: [(&str, &str); 24] = [
 const WINDOW: &str = "{ limit: 10, window: 1m }";
 
 /// What lists and mappings of names look like, by what they are called in messages.
-const ITEMS: [(&str, &str); 9] = [
+const ITEMS: [(&str, &str); 10] = [
     ("rules", "begin each rule with `- `: `- name: all`"),
     ("limits", "begin each limit with `- `: `- name: per-client`"),
     ("overrides", "begin each override with `- `: `- value: alice`"),
@@ -298,6 +298,7 @@ const ITEMS: [(&str, &str); 9] = [
     ("trusted_proxies", "write `[10.0.0.0/8]`"),
     ("keys", "write `account: { json: /account }`"),
     ("costs", "write `search: 5`"),
+    ("descriptor", "write its entries in order: `[{ key: path, value: /checkout }, remote_address]`"),
     ("codes", "write `otp: { digits: 6 }`"),
     ("plans", "write `free: { says: …, sliding_counter: { limit: 10, window: 1m } }`"),
 ];

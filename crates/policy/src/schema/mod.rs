@@ -96,7 +96,11 @@ fn include() -> Value {
     let file = shape::text("A path, from the folder of this file.");
     let scoped = object(vec![
         need("file", "A path, from the folder of this file.", file.clone()),
-        member("match", "What every rule of the file has to lie within.", rules::matches()),
+        member(
+            "match",
+            "What every rule of the file has to lie within.",
+            shape::one_or_more(&rules::of_requests()),
+        ),
     ]);
     let mut teams = named(&json!({ "anyOf": [file, scoped] }));
     if let Value::Object(object) = &mut teams {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::refer;
-use super::shape::{Member, integer, member, name, need, object, one_of_words, one_or_more, text};
+use super::shape::{Member, boolean, integer, member, name, need, object, one_of_words, one_or_more, text};
 use crate::rule::Class;
 
 /// Returns the shape of a mode.
@@ -34,9 +34,10 @@ pub(super) fn rules() -> Value {
         need("because", "Why, in words for the client.", text("")),
     ]);
     members.push(member("refuse", "Lets nothing through.", refuse));
+    members.push(member("envoy", "What a rule for descriptors says to Envoy besides.", envoy()));
     let mut rule = object(members);
     if let Value::Object(object) = &mut rule {
-        object.insert("oneOf".to_owned(), json!([limiting(), refusing()]));
+        object.insert("oneOf".to_owned(), json!([limiting(), refusing(), unlimited()]));
         // A rule that guards who somebody is has to say what a dead store means.
         object.insert("if".to_owned(), guarded());
         object.insert("then".to_owned(), json!({ "required": ["on_store_failure"] }));
@@ -62,14 +63,55 @@ pub(super) fn fallback() -> Value {
 }
 
 fn limiting() -> Value {
-    json!({ "required": ["limits"], "not": { "required": ["refuse"] } })
+    let or = json!([{ "required": ["refuse"] }, says_unlimited()]);
+    json!({ "required": ["limits"], "not": { "anyOf": or } })
+}
+
+fn says_unlimited() -> Value {
+    let envoy =
+        json!({ "properties": { "unlimited": { "enum": [true, "true"] } }, "required": ["unlimited"] });
+    json!({ "properties": { "envoy": envoy }, "required": ["envoy"] })
+}
+
+/// A rule for descriptors that are never limited has none of what says how.
+fn unlimited() -> Value {
+    let mut schema = only(&["name", "match", "except", "envoy", "mode", "class", "price", "accept"]);
+    if let (Value::Object(object), Value::Object(says)) = (&mut schema, says_unlimited()) {
+        object.insert("allOf".to_owned(), json!([says]));
+    }
+    schema
+}
+
+/// Asks that there are no other members.
+fn only(names: &[&str]) -> Value {
+    let properties: Map<String, Value> = names.iter().map(|name| ((*name).to_owned(), json!(true))).collect();
+    json!({ "properties": properties, "additionalProperties": false })
+}
+
+/// Returns the shape of what a rule for descriptors says besides.
+fn envoy() -> Value {
+    let label = json!({ "type": "string", "pattern": "^[^\"\\\\\\p{Cc}]+$" });
+    object(vec![
+        member("label", "The name that Envoy is told for its limits.", label),
+        member(
+            "replaces",
+            "Rules that do not count when this one applies to a call.",
+            one_or_more(&text("")),
+        ),
+        member("unlimited", "It has no limits: what it applies to is never limited.", boolean()),
+        member("quota", "It refuses only when all such rules of a call do.", boolean()),
+        member("metric", "Entries whose values stand in its metric.", one_or_more(&text(""))),
+        member("metadata", "What Envoy is told as dynamic metadata.", json!({ "type": "object" })),
+    ])
 }
 
 /// A rule that refuses has nothing to limit, and none of what says how.
 fn refusing() -> Value {
-    let names = ["name", "match", "except", "refuse", "mode", "class"];
-    let properties: Map<String, Value> = names.iter().map(|name| ((*name).to_owned(), json!(true))).collect();
-    json!({ "required": ["refuse"], "properties": properties, "additionalProperties": false })
+    let mut schema = only(&["name", "match", "except", "refuse", "mode", "class", "envoy"]);
+    if let Value::Object(object) = &mut schema {
+        object.insert("required".to_owned(), json!(["refuse"]));
+    }
+    schema
 }
 
 fn guarded() -> Value {
@@ -124,8 +166,28 @@ pub(super) fn matches() -> Value {
     ] })
 }
 
-/// Returns the shape of conditions that all have to hold.
+/// Returns the shape of what a rule applies to: requests, or Envoy's descriptors.
 pub(super) fn matcher() -> Value {
+    json!({ "anyOf": [of_requests(), of_descriptors()] })
+}
+
+fn of_descriptors() -> Value {
+    let entry = object(vec![
+        need("key", "Its key.", text("")),
+        member("value", "Its value; a star stands for any text. Any value unless said.", text("")),
+        member("except", "Values that it must not have.", one_or_more(&text(""))),
+        member("as", "The name that keys read it by, where it is not its key.", name()),
+    ]);
+    let entry = json!({ "anyOf": [text(""), entry] });
+    let entries = json!({ "type": "array", "items": entry, "minItems": 1 });
+    object(vec![
+        need("domain", "The domain that Envoy's filter names.", text("")),
+        member("descriptor", "The entries in order; every descriptor of the domain unless said.", entries),
+    ])
+}
+
+/// Returns the shape of conditions on a request that all have to hold.
+pub(super) fn of_requests() -> Value {
     let mut members = conditions();
     members.extend([
         member(

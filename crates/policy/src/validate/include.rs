@@ -199,6 +199,19 @@ impl<'n> Team<'n> {
     fn check_scope(&self, rules: &[PlacedRule], report: &mut Report) {
         let Some((scope, scope_place)) = &self.scope else { return };
         for placed in rules {
+            if placed.rule.matches.iter().any(|matcher| matcher.descriptor.is_some()) {
+                let message = format!(
+                    "the rule {} is for Envoy's descriptors, and what the team {} may limit is said of requests",
+                    placed.rule.name, self.name
+                );
+                let at = report.cite(*scope_place, placed.match_place);
+                let remedy = format!(
+                    "write the rule into {}, or take the team's `match` away, at {at}",
+                    report.name_of(Place::START)
+                );
+                report.add(placed.match_place, message, remedy);
+                continue;
+            }
             let Some(outside) =
                 placed.rule.matches.iter().find(|matcher| !overlap::lies_within(matcher, scope))
             else {

@@ -1,5 +1,6 @@
 //! What rules apply to: methods, hosts, paths and exceptions.
 
+use super::descriptors;
 use crate::file::{Fields, Node, Report, Value, nearest, one_or_more};
 use crate::matcher::{Except, HostPattern, Matcher, Pattern, Segment};
 use crate::path;
@@ -58,11 +59,19 @@ fn matcher(node: &Node, loose: bool, report: &mut Report) -> Option<Matcher> {
         return None;
     }
     let mut fields = Fields::open(node, "match", report)?;
+    if descriptors::is_one(&fields) {
+        let matcher = descriptors::matcher(&mut fields, report);
+        fields.finish(&[], report);
+        return matcher;
+    }
     let conditions = conditions(&mut fields, report);
+    // Known, so that a slip in their names is seen.
+    fields.among(&descriptors::MEMBERS);
     let case = fields.get("case").and_then(|node| node.choice("case", &CASES, report));
     let slash = fields.get("trailing_slash").and_then(|node| node.choice("trailing_slash", &SLASHES, report));
     if !conditions.said {
-        fields.lack_source(&CONDITIONS, "match says nothing", "write `path: /**` for every request");
+        let keys = [&CONDITIONS[..], &descriptors::MEMBERS].concat();
+        fields.lack_source(&keys, "match says nothing", "write `path: /**` for every request");
     }
     fields.finish(&["header", "query"], report);
     if !conditions.said {

@@ -8,6 +8,7 @@
 use tidegate_algorithms::Quota;
 
 use super::rules::{LimitPlaces, PlacedRule};
+use crate::descriptor::{DescriptorPattern, EntryPattern, ValuePattern};
 use crate::file::Report;
 use crate::matcher::{HostPattern, Matcher, Pattern, Segment};
 use crate::problem::Place;
@@ -44,7 +45,8 @@ fn may_meet(a: &[Matcher], b: &[Matcher]) -> bool {
 }
 
 fn matchers_meet(a: &Matcher, b: &Matcher) -> bool {
-    any_pair(&a.methods, &b.methods, |left, right| methods_meet(left, right))
+    descriptors_meet(a.descriptor.as_ref(), b.descriptor.as_ref())
+        && any_pair(&a.methods, &b.methods, |left, right| methods_meet(left, right))
         && any_pair(&a.hosts, &b.hosts, hosts_meet)
         && any_pair(&a.paths, &b.paths, |left, right| paths_meet(left, right, a.loose || b.loose))
 }
@@ -96,6 +98,17 @@ fn path_covers(outer: &Pattern, inner: &Pattern, loose: bool) -> bool {
             (Segment::Literal { strict: a, .. }, Segment::Literal { strict: b, .. }) => a == b,
             (Segment::Literal { .. }, Segment::Param(_)) => false,
         })
+}
+
+/// Returns whether one descriptor may be what both ask for; whoever asks for none is about requests.
+fn descriptors_meet(a: Option<&DescriptorPattern>, b: Option<&DescriptorPattern>) -> bool {
+    let (Some(a), Some(b)) = (a, b) else { return a.is_none() && b.is_none() };
+    let (Some(left), Some(right)) = (&a.entries, &b.entries) else { return a.domain == b.domain };
+    let apart = |(a, b): (&EntryPattern, &EntryPattern)| {
+        let exact = |pattern: &EntryPattern, other: &EntryPattern| matches!(&pattern.value, ValuePattern::Exact(value) if !other.takes(value));
+        a.key != b.key || exact(a, b) || exact(b, a)
+    };
+    a.domain == b.domain && left.len() == right.len() && !left.iter().zip(right).any(apart)
 }
 
 /// Returns whether any pair meets; an empty list meets everything.

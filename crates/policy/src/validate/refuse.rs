@@ -2,12 +2,9 @@
 
 use http::StatusCode;
 
+use super::envoy::OF_LIMITING;
 use crate::file::{Fields, Node, Report};
 use crate::rule::Refuse;
-
-/// Members of a rule that say how it limits, which mean nothing where all is refused.
-const OF_LIMITING: [&str; 6] =
-    ["guesses", "on_missing_key", "on_store_failure", "store_failure_because", "client_sees", "was"];
 
 /// Reads `refuse`, and reports what has no place beside it.
 pub(super) fn read(node: &Node, rule: &mut Fields<'_>, name: &str, report: &mut Report) -> Option<Refuse> {

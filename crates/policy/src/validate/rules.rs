@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::limits::{self, Placed};
-use super::{MODES, costs, examined, keys, matches, names, overlap, refuse, routes};
+use super::{
+    MODES, costs, descriptors, envoy, examined, keys, matches, names, overlap, reachable, refuse, routes,
+};
 use crate::examined::Code;
 use crate::file::{Fields, Node, Report, Value, is_name, list};
-use crate::key::Part;
 use crate::policy::Mode;
 use crate::problem::{At, Place};
-use crate::rule::{Class, ClientSees, EnvoyTerms, OnMissingKey, OnStoreFailure, Rule};
+use crate::rule::{Class, ClientSees, OnMissingKey, OnStoreFailure, Rule};
 
 pub(super) const FALLBACK: &str = "fallback";
 
@@ -40,13 +41,22 @@ pub(super) struct PlacedRule {
     pub(super) limits: Vec<LimitPlaces>,
     /// What the rule was called before.
     pub(super) was: Vec<names::Was>,
+    /// The names of rules that it replaces, as they are written.
+    pub(super) replaces: Vec<(String, Place)>,
+}
+
+impl PlacedRule {
+    fn of(rule: Rule, place: Place) -> Self {
+        let (limits, was, replaces) = (Vec::new(), Vec::new(), Vec::new());
+        Self { rule, place, match_place: place, limits, was, replaces }
+    }
 }
 
 /// Where the parts of a limit stand.
 #[derive(Clone, Copy)]
 pub(super) struct LimitPlaces {
     pub(super) limit: Place,
-    key: Place,
+    pub(super) key: Place,
     /// What says that it had another name; the limit itself when nothing does.
     pub(super) was: Place,
 }
@@ -89,7 +99,7 @@ fn each(items: &[Node], context: &Context<'_>, report: &mut Report) -> Vec<Place
 
 /// Checks what holds between the rules of all files, and takes their places off.
 pub(super) fn finish(
-    rules: Vec<PlacedRule>,
+    mut rules: Vec<PlacedRule>,
     fallback: Option<PlacedRule>,
     report: &mut Report,
 ) -> (Vec<Rule>, Option<Rule>) {
@@ -98,6 +108,7 @@ pub(super) fn finish(
         overlap::check_queues(std::slice::from_ref(fallback), report);
     }
     names::check(&rules, fallback.as_ref(), report);
+    envoy::resolve(&mut rules, report);
     (rules.into_iter().map(|placed| placed.rule).collect(), fallback.map(|placed| placed.rule))
 }
 
@@ -128,7 +139,9 @@ fn rule<'n>(
         );
     }
     let head = Head { name: name.as_deref().unwrap_or("?"), class };
-    let placed = body(&mut fields, head, context, report);
+    let terms = fields.get("envoy").and_then(|node| envoy::read(node, report));
+    let placed = body(&mut fields, head, terms.as_ref(), context, report);
+    let except_place = fields.place_of("except");
     fields.finish(&[], report);
     // A rule whose matches could not be read must not look like one that matches everything.
     if matches.is_empty() || name.is_none() {
@@ -139,20 +152,25 @@ fn rule<'n>(
     placed.place = name_node.map_or(node.place, |node| node.place);
     placed.rule.at = At(placed.place);
     placed.match_place = match_node.map_or(node.place, |node| node.place);
-    check_path_keys(&placed, report);
+    descriptors::check(&placed.rule, (placed.match_place, except_place), report);
+    reachable::check(&placed, report);
+    if let Some(terms) = terms {
+        terms.check(&placed, report);
+        placed.replaces = terms.replaced();
+    }
     Some(placed)
 }
 
 fn read_fallback(node: &Node, context: &Context<'_>, report: &mut Report) -> Option<PlacedRule> {
     let mut fields = Fields::open(node, FALLBACK, report)?;
     let class = class(&mut fields, report);
-    let placed = body(&mut fields, Head { name: FALLBACK, class }, context, report);
+    let placed = body(&mut fields, Head { name: FALLBACK, class }, None, context, report);
     // Whoever lacks every key comes here as well, and would be refused for that.
     if let Some(entry) = fields.entry("refuse") {
         let remedy = "write limits, or a rule with `match` and `refuse`";
         report.add(entry.place, "the fallback limits what is left, and cannot refuse it", remedy);
     }
-    for key in ["match", "name"] {
+    for key in ["match", "name", "envoy"] {
         if let Some(entry) = fields.entry(key) {
             report.add(
                 entry.place,
@@ -163,7 +181,7 @@ fn read_fallback(node: &Node, context: &Context<'_>, report: &mut Report) -> Opt
     }
     fields.finish(&[], report);
     let placed = placed?;
-    check_path_keys(&placed, report);
+    reachable::check(&placed, report);
     Some(placed)
 }
 
@@ -211,6 +229,7 @@ struct Head<'a> {
 fn body(
     fields: &mut Fields<'_>,
     head: Head<'_>,
+    terms: Option<&envoy::Placed>,
     context: &Context<'_>,
     report: &mut Report,
 ) -> Option<PlacedRule> {
@@ -232,13 +251,16 @@ fn body(
         mode,
         price: None,
         accept: Vec::new(),
-        envoy: EnvoyTerms::default(),
+        envoy: terms.map(|placed| placed.terms.clone()).unwrap_or_default(),
         at: At(fields.place()),
     };
     let start = fields.place();
-    let mut placed = if let Some(node) = fields.get("refuse") {
+    let mut placed = if rule.envoy.unlimited {
+        envoy::check_unlimited(fields, head.name, report);
+        PlacedRule::of(rule, start)
+    } else if let Some(node) = fields.get("refuse") {
         rule.refuse = Some(refuse::read(node, fields, head.name, report)?);
-        PlacedRule { rule, place: start, match_place: start, limits: Vec::new(), was: Vec::new() }
+        PlacedRule::of(rule, start)
     } else {
         rule.guesses = fields.get("guesses").and_then(|node| guesses(node, context, report));
         rule.on_missing_key = missing_key(fields, head.class, report);
@@ -250,15 +272,9 @@ fn body(
         rule.price = fields.get("price").and_then(|node| examined::price(node, report));
         rule.accept = fields.get("accept").map(|node| examined::accept(node, report)).unwrap_or_default();
         let was = fields.get("was").map(|node| names::was(node, context.team, report));
-        PlacedRule {
-            rule,
-            place: start,
-            match_place: start,
-            limits: Vec::new(),
-            was: was.unwrap_or_default(),
-        }
+        PlacedRule { was: was.unwrap_or_default(), ..PlacedRule::of(rule, start) }
     };
-    if placed.rule.refuse.is_none() {
+    if placed.rule.refuse.is_none() && !placed.rule.envoy.unlimited {
         read_limits(fields, &mut placed, context, report);
     }
     Some(placed)
@@ -353,33 +369,6 @@ fn check_limit_names(limits: &[Node], rule: &str, report: &mut Report) {
             }
             None => {
                 names.insert(name, node.place);
-            }
-        }
-    }
-}
-
-/// A key from a path needs the parameter in every pattern, or some requests would go without their limit.
-fn check_path_keys(placed: &PlacedRule, report: &mut Report) {
-    for (limit, LimitPlaces { key: place, .. }) in placed.rule.limits.iter().zip(&placed.limits) {
-        for name in limit.key.parts.iter().filter_map(Part::path_parameter) {
-            let matches = &placed.rule.matches;
-            let everywhere = !matches.is_empty()
-                && matches.iter().all(|matcher| {
-                    let has = |pattern: &crate::matcher::Pattern| pattern.params().any(|param| param == name);
-                    !matcher.paths.is_empty() && matcher.paths.iter().all(has)
-                });
-            if !everywhere {
-                let (message, remedy) = if placed.rule.name == FALLBACK {
-                    let message =
-                        format!("the key reads {{{name}}} from the path, and the fallback has no `match`");
-                    (message, "take another key, or write a rule with that path".to_owned())
-                } else {
-                    let message = format!(
-                        "the key reads {{{name}}} from the path, which not every path of the rule has"
-                    );
-                    (message, format!("write {{{name}}} into each path of `match`"))
-                };
-                report.add(*place, message, remedy);
             }
         }
     }

@@ -250,8 +250,8 @@ fn a_face_may_be_missing_only_where_the_limiter_is_embedded() {
     assert!(parse_embedded("test.yaml", &text).is_ok_and(|policy| policy.gateway.is_none()));
     assert_eq!(
         parse("test.yaml", &text).unwrap_err().to_string(),
-        "test.yaml:1:1: the policy has no face, so nobody could ask it; write at least one of gateway, api, health; \
-         if a policy includes this file, check that policy instead"
+        "test.yaml:1:1: the policy has no face, so nobody could ask it; write at least one of gateway, api, envoy, \
+         resp, health; if a policy includes this file, check that policy instead"
     );
     let wrong = format!("{text}gateway: {{ listen: 8080 }}\n");
     assert!(parse_embedded("test.yaml", &wrong).is_err(), "a face that is there is checked");
