@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use tidegate_algorithms::{State, Timestamp};
 
-use crate::{Check, Decided, LimitId, MemoryStore, Refund, Reply, Store};
+use crate::{Check, Decided, KeyDigest, LimitId, MemoryStore, Refund, Reply, Store};
 
 /// What is called with each batch that was decided, and the instant its caller gave.
 type Watch = Box<dyn Fn(&Decided, Option<Timestamp>) + Send + Sync>;
@@ -93,6 +93,14 @@ impl Store for Clocked {
 
     fn inspect<'a>(&'a self, limit: LimitId, key: &'a [u8]) -> Reply<'a, Option<State>> {
         self.inner.inspect(limit, key)
+    }
+
+    fn plain_counter(&self, name: &str) -> LimitId {
+        self.inner.plain_counter(name)
+    }
+
+    fn digest(&self, limit: LimitId, key: &[u8]) -> Option<KeyDigest> {
+        self.inner.digest(limit, key)
     }
 
     fn ping(&self) -> Reply<'_, ()> {

@@ -7,7 +7,7 @@ use std::task::{Poll, Waker};
 
 use tidegate_algorithms::{State, Timestamp};
 
-use crate::{Check, Decided, LimitId, Measures, Refund, Reply, Store, StoreError};
+use crate::{Check, Decided, KeyDigest, LimitId, Measures, Refund, Reply, Store, StoreError};
 
 /// A store in front of another, for tests of what callers do when a store fails.
 pub struct Faulty<S> {
@@ -187,6 +187,14 @@ impl<S: Store> Store for Faulty<S> {
 
     fn inspect<'a>(&'a self, limit: LimitId, key: &'a [u8]) -> Reply<'a, Option<State>> {
         self.pass(move |store| store.inspect(limit, key))
+    }
+
+    fn plain_counter(&self, name: &str) -> LimitId {
+        self.inner.plain_counter(name)
+    }
+
+    fn digest(&self, limit: LimitId, key: &[u8]) -> Option<KeyDigest> {
+        self.inner.digest(limit, key)
     }
 
     fn ping(&self) -> Reply<'_, ()> {

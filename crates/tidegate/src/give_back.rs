@@ -79,7 +79,10 @@ impl Inner {
     }
 
     /// Sends what is no decision through the breaker.
-    async fn through(&self, call: impl Future<Output = Result<(), StoreError>>) -> Result<(), StoreError> {
+    pub(crate) async fn through(
+        &self,
+        call: impl Future<Output = Result<(), StoreError>>,
+    ) -> Result<(), StoreError> {
         if self.lasting.own_store.is_some() {
             return call.await;
         }

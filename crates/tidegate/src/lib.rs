@@ -35,6 +35,9 @@ mod combine;
 #[cfg(feature = "policy")]
 mod compile;
 mod denial;
+#[cfg(feature = "policy")]
+mod descriptors;
+mod each;
 mod explain;
 #[cfg(feature = "policy")]
 pub mod files;
@@ -69,6 +72,9 @@ mod warnings;
 pub mod why;
 
 pub use alert::Nearing;
+#[cfg(feature = "policy")]
+pub use descriptors::{DescriptorAnswer, DescriptorAsk, DescriptorStatus, DescriptorsVerdict};
+pub use each::KeyCheck;
 pub use explain::readable;
 pub use limit::{Counts, Disclosure, Limit, OnStoreFailure, OnSuccess};
 pub use limiter::{Limiter, Snapshot};

@@ -319,9 +319,9 @@ impl Limiter {
         let inner = self.snapshot().inner;
         let observer = &inner.lasting.observer;
         let mut limits: Vec<_> = inner.limits.iter().map(observed).collect();
-        let own = inner.lasting.own_limits.all();
-        let own = own.iter().filter(|counts| !inner.by_name.contains_key(&counts.name));
-        limits.extend(own.map(|counts| observed_as(Arc::clone(&counts.name), &counts.tally, None)));
+        let own = inner.lasting.own_limits.tallies();
+        let own = own.into_iter().filter(|(name, _)| !inner.by_name.contains_key(name));
+        limits.extend(own.map(|(name, tally)| observed_as(name, &tally, None)));
         limits.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         let rules = lock(&observer.rules);
         let rules = rules.iter().map(|(name, tally)| (Arc::clone(name), read(&tally.matches)));

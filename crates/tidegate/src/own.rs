@@ -1,7 +1,7 @@
 //! Limits that are nobody's of the policy: their numbers come with each call, and counts are kept under their names.
 
 use std::collections::HashMap;
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use tidegate_store::{LimitId, Store};
 
@@ -34,20 +34,23 @@ const OTHERS: &str = "(others)";
 
 /// The names of limits that came with calls; they outlive a reload.
 #[derive(Debug, Default)]
-pub(crate) struct OwnLimits(RwLock<HashMap<Arc<str>, Arc<OwnCounts>>>);
+pub(crate) struct OwnLimits {
+    known: RwLock<HashMap<Arc<str>, Arc<OwnCounts>>>,
+    /// What all others are counted in, once there are any.
+    others: OnceLock<Arc<LimitTally>>,
+}
 
 /// Where the counts of a limit are kept that comes with calls, and what is counted of its answers.
 #[derive(Debug)]
 pub(crate) struct OwnCounts {
     pub(crate) name: Arc<str>,
     pub(crate) id: LimitId,
-    pub(crate) tally: Arc<LimitTally>,
+    tally: Arc<LimitTally>,
     pub(crate) terms: Arc<TermsTally>,
 }
 
 impl OwnCounts {
-    fn new(name: &Arc<str>, counted_as: &Arc<str>, store: &dyn Store, observer: &Observer) -> Arc<Self> {
-        let tally = observer.limit(counted_as);
+    fn new(name: &Arc<str>, store: &dyn Store, tally: Arc<LimitTally>) -> Arc<Self> {
         let terms = tally.terms(None);
         Arc::new(Self { name: Arc::clone(name), id: store.limit(name), tally, terms })
     }
@@ -56,26 +59,40 @@ impl OwnCounts {
 impl OwnLimits {
     /// Returns where the counts under a name are kept.
     pub(crate) fn counts(&self, name: &Arc<str>, store: &dyn Store, observer: &Observer) -> Arc<OwnCounts> {
-        if let Some(known) = self.0.read().ok().and_then(|known| known.get(name).map(Arc::clone)) {
-            return known;
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(counts) = known.get(name) {
+            return Arc::clone(counts);
         }
-        let counts = |counted_as| OwnCounts::new(name, counted_as, store, observer);
-        let Ok(mut known) = self.0.write() else { return counts(&Arc::from(OTHERS)) };
+        drop(known);
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MOST_NAMES && !known.contains_key(name) {
-            return counts(&Arc::from(OTHERS));
+            drop(known);
+            let others = self.others.get_or_init(|| observer.limit(&Arc::from(OTHERS)));
+            return OwnCounts::new(name, store, Arc::clone(others));
         }
-        Arc::clone(known.entry(Arc::clone(name)).or_insert_with(|| counts(name)))
+        let counts = || OwnCounts::new(name, store, observer.limit(name));
+        Arc::clone(known.entry(Arc::clone(name)).or_insert_with(counts))
     }
 
-    /// Returns whether a name's answers are counted here.
+    /// Returns whether answers are counted under a name here.
     #[cfg(feature = "policy")]
-    pub(crate) fn counts_as(&self, name: &str) -> bool {
-        name == OTHERS || self.0.read().is_ok_and(|known| known.contains_key(name))
+    pub(crate) fn has(&self, name: &str) -> bool {
+        name == OTHERS || self.known.read().unwrap_or_else(PoisonError::into_inner).contains_key(name)
     }
 
-    /// Returns what is known, in no order.
-    pub(crate) fn all(&self) -> Vec<Arc<OwnCounts>> {
-        self.0.read().map(|known| known.values().map(Arc::clone).collect()).unwrap_or_default()
+    /// Returns the store's ids of the names that have counters of their own.
+    #[cfg(feature = "policy")]
+    pub(crate) fn ids(&self) -> Vec<LimitId> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        known.values().map(|counts| counts.id).collect()
+    }
+
+    /// Returns what is counted of their answers, by name.
+    pub(crate) fn tallies(&self) -> Vec<(Arc<str>, Arc<LimitTally>)> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let known = known.values().map(|counts| (Arc::clone(&counts.name), Arc::clone(&counts.tally)));
+        let others = self.others.get().map(|others| (Arc::from(OTHERS), Arc::clone(others)));
+        known.chain(others).collect()
     }
 }
 

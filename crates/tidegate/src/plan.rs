@@ -1,5 +1,7 @@
 //! The plan of a check: which limits, on which keys, at which cost. Pure.
 
+#[cfg(feature = "policy")]
+use std::ops::Range;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -32,7 +34,7 @@ struct Item {
 }
 
 /// Which limit.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Which {
     /// One of those in force, by its index and that of its terms.
     InForce { limit: usize, variant: usize },
@@ -48,7 +50,7 @@ pub(crate) struct Terms {
 }
 
 /// Which limit is asked, and for how many units.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Asked {
     pub(crate) limit: Which,
     pub(crate) cost: u32,
@@ -101,10 +103,31 @@ impl Plan {
         self.items.push(Item { limit, key_end: self.keys.len(), cost, watched: false });
     }
 
-    /// Asks every limit from the `first` of the plan on without blocking the others.
+    /// Asks these limits of the plan without blocking the others.
     #[cfg(feature = "policy")]
-    pub(crate) fn watch_from(&mut self, first: usize) {
-        self.items.iter_mut().skip(first).for_each(|item| item.watched = true);
+    pub(crate) fn watch(&mut self, places: Range<usize>) {
+        self.items.get_mut(places).into_iter().flatten().for_each(|item| item.watched = true);
+    }
+
+    /// Takes those out from the `first` on that ask what one from `since` on asks already, and returns where all of them
+    /// stand then.
+    #[cfg(feature = "policy")]
+    pub(crate) fn merge(&mut self, since: usize, first: usize) -> Vec<usize> {
+        let all: Vec<_> = self.asked().map(|(asked, key)| (asked, key.to_vec())).collect();
+        let watched: Vec<bool> = self.items.iter().map(|item| item.watched).collect();
+        self.keys
+            .truncate(first.checked_sub(1).and_then(|last| self.items.get(last)).map_or(0, |it| it.key_end));
+        self.items.truncate(first);
+        let places = all.iter().zip(watched).enumerate().skip(first).map(|(_, ((asked, key), watched))| {
+            let same = self.asked().enumerate().skip(since).find(|(_, (it, of))| it == asked && of == key);
+            if let Some((place, _)) = same {
+                return place;
+            }
+            self.keys.extend_from_slice(key);
+            self.items.push(Item { limit: asked.limit, key_end: self.keys.len(), cost: asked.cost, watched });
+            self.items.len().saturating_sub(1)
+        });
+        places.collect()
     }
 
     /// Returns how many limits are asked.

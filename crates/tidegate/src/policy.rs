@@ -149,13 +149,24 @@ pub(crate) fn memory_options(choice: &file::StoreChoice) -> MemoryOptions {
 }
 
 /// Logs what an operator looks for: refusals, and what a shadow limit would have refused.
-fn tell(verdict: &Verdict) {
+pub(crate) fn tell(verdict: &Verdict) {
     if !verdict.is_allowed() {
         tracing::debug!(limit = verdict.deciding().map(|by| by.limit.name()), "{}", verdict.explain());
     }
     for decision in verdict.would_refuse() {
         tracing::debug!(limit = decision.limit.name(), "a shadow limit would have refused");
     }
+}
+
+/// What a rule's keys are read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// A request.
+    Request,
+    /// One of several descriptors.
+    Descriptor,
+    /// A descriptor that no rule has anything for: what cannot be read is left out.
+    Leftover,
 }
 
 impl Compiled {
@@ -188,21 +199,22 @@ impl Compiled {
             if let Some(denial) = denial(matched.rule) {
                 return Err(Ruling::Denied(denial));
             }
-            enforced |= self.plan_rule(&matched, options, plan).map_err(Ruling::BadRequest)?;
+            enforced |=
+                self.plan_rule(&matched, options, (plan, Reading::Request)).map_err(Ruling::BadRequest)?;
         }
         if !enforced && let Some(fallback) = self.policy.fallback_for(&seen) {
             self.count_match(&fallback, options);
-            self.plan_rule(&fallback, options, plan).map_err(Ruling::BadRequest)?;
+            self.plan_rule(&fallback, options, (plan, Reading::Request)).map_err(Ruling::BadRequest)?;
         }
         Ok(())
     }
 
     /// Plans one rule's limits and returns whether an enforced one is among them.
-    fn plan_rule(
+    pub(crate) fn plan_rule(
         &self,
         matched: &Matched<'_>,
         options: CheckOptions,
-        plan: &mut Plan,
+        (plan, reading): (&mut Plan, Reading),
     ) -> Result<bool, BadKey> {
         let rule = matched.index.unwrap_or(self.policy.rules.len());
         let first = self.first_limit(rule);
@@ -213,12 +225,13 @@ impl Compiled {
             let counted = plan.push(first.saturating_add(offset), |out| {
                 match self.read(limit, (matched, tally), options.cost, out) {
                     // A shadow limit never blocks, not even a request it cannot read.
-                    Err(_) if shadow => Ok(None),
+                    Err(_) if shadow || reading == Reading::Leftover => Ok(None),
                     read => read,
                 }
             })?;
             enforced |= counted && !shadow;
-            if !counted && !options.peek && matched.facts.client().is_none() {
+            let told = !options.peek && reading == Reading::Request;
+            if !counted && told && matched.facts.client().is_none() {
                 warnings::no_peer(&self.lasting.observer, &limit.name);
             }
         }
@@ -267,7 +280,7 @@ impl Compiled {
 }
 
 /// Returns what becomes of all requests a rule applies to, if it lets none through.
-fn denial(rule: &file::Rule) -> Option<Denial> {
+pub(crate) fn denial(rule: &file::Rule) -> Option<Denial> {
     let refuse = rule.refuse.as_ref().filter(|_| rule.mode == file::Mode::Enforce)?;
     Some(Denial {
         rule: rule.name.as_str().into(),

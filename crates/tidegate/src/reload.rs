@@ -117,7 +117,7 @@ impl Limiter {
             registered.tally.keep(&registered.terms);
         }
         inner.lasting.observer.forget(
-            |limit| inner.has(limit) || inner.lasting.own_limits.counts_as(limit),
+            |limit| inner.has(limit) || inner.lasting.own_limits.has(limit),
             |rule| rules().any(|known| known.name == rule),
         );
     }
@@ -125,8 +125,8 @@ impl Limiter {
 
 impl Inner {
     fn ids(&self) -> Vec<LimitId> {
-        let own = self.lasting.own_limits.all();
-        self.limits.iter().map(|registered| registered.id).chain(own.iter().map(|own| own.id)).collect()
+        let own = self.lasting.own_limits.ids();
+        self.limits.iter().map(|registered| registered.id).chain(own).collect()
     }
 }
 

@@ -71,8 +71,7 @@ impl Pending {
     /// Judges a request that never reached whoever would have looked at it: every charge is given back as a refund, also of
     /// limits that a success resets, since nothing was learnt of the key.
     pub fn never_forwarded(self) -> Settlement {
-        let given = self.charges.into_iter().map(|charge| (charge, OnSuccess::Refund));
-        Settlement { given: given.collect() }
+        Settlement::refund(self.charges)
     }
 
     fn given_when(self, is_success: impl Fn(&Limit) -> bool) -> Settlement {
@@ -85,6 +84,12 @@ impl Pending {
 }
 
 impl Settled {
+    /// Builds what a settlement that was carried out has given back.
+    #[cfg(feature = "policy")]
+    pub(crate) fn of(settlement: Settlement) -> Self {
+        Self(settlement)
+    }
+
     /// Returns the limits that gave something back, each with what it does on a success.
     pub fn limits(&self) -> impl Iterator<Item = (&Limit, OnSuccess)> {
         self.0.given.iter().map(|(charge, on_success)| (&charge.limit, *on_success))
@@ -97,7 +102,12 @@ impl Settlement {
         self.given.is_empty()
     }
 
-    fn charges(&self) -> impl Iterator<Item = (&Charge, Give)> {
+    /// Gives charges back whatever came of them.
+    pub(crate) fn refund(charges: Box<[Charge]>) -> Self {
+        Self { given: charges.into_iter().map(|charge| (charge, OnSuccess::Refund)).collect() }
+    }
+
+    pub(crate) fn charges(&self) -> impl Iterator<Item = (&Charge, Give)> {
         self.given.iter().map(|(charge, on_success)| {
             let give = match on_success {
                 OnSuccess::Refund => Give::Charge,

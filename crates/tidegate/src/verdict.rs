@@ -97,13 +97,15 @@ pub struct LimitDecision {
     pub(crate) share: Option<Quota>,
     /// By what name a refusal of it is remembered, if refusals are.
     pub(crate) name: Option<Name>,
+    /// Whether it refuses for itself and does not count towards the ruling.
+    pub(crate) excused: bool,
 }
 
 impl Clone for LimitDecision {
     fn clone(&self) -> Self {
-        let Self { limit, decision, place, share, name, .. } = self;
+        let Self { limit, decision, place, share, name, excused, .. } = self;
         let (limit, decision, place) = (limit.clone(), *decision, *place);
-        Self { limit, decision, receipt: None, place, share: *share, name: *name }
+        Self { limit, decision, receipt: None, place, share: *share, name: *name, excused: *excused }
     }
 }
 
@@ -114,12 +116,12 @@ impl LimitDecision {
         receipt: Option<ChargeReceipt>,
         place: usize,
     ) -> Self {
-        Self { limit, decision, receipt, place, share: None, name: None }
+        Self { limit, decision, receipt, place, share: None, name: None, excused: false }
     }
 
     /// Returns whether this decision counts towards the ruling.
     pub fn is_enforced(&self) -> bool {
-        !self.limit.is_shadow()
+        !self.limit.is_shadow() && !self.excused
     }
 }
 
@@ -185,15 +187,9 @@ impl Verdict {
     /// Returns the decision that settled the matter: of a refusal, the one with the longest wait; else the tightest,
     /// the enforced one with the least remaining. `None` when no enforced limit was asked.
     pub fn deciding(&self) -> Option<&LimitDecision> {
-        let enforced = || self.decisions.iter().filter(|decision| decision.is_enforced());
-        let refusing = enforced().filter_map(|decision| Some((decision.decision.retry()?, decision)));
-        // The first of equals decides, as the policy file lists it first; `max_by_key` keeps the last.
-        let longest = refusing.rev().max_by_key(|(retry, _)| *retry).map(|(_, decision)| decision);
-        longest.or_else(|| {
-            enforced().min_by_key(|decision| {
-                (decision.decision.remaining, std::cmp::Reverse(decision.decision.reset_after))
-            })
-        })
+        let by =
+            tightest(|| self.decisions.iter().enumerate().filter(|(_, decision)| decision.is_enforced()));
+        by.and_then(|by| self.decisions.get(by))
     }
 
     /// Returns the enforced limits that refuse the request.
@@ -211,6 +207,23 @@ impl Verdict {
     pub fn would_refuse(&self) -> impl Iterator<Item = &LimitDecision> {
         self.decisions.iter().filter(|decision| !decision.is_enforced() && !decision.decision.is_admitted())
     }
+}
+
+/// Returns which of some decisions settles the matter, of all that are given by their indices: of those that refuse the one
+/// with the longest wait, else the one with the least remaining; the first of equals, as the policy file lists it first.
+pub(crate) fn tightest<'d, I>(decisions: impl Fn() -> I) -> Option<usize>
+where
+    I: DoubleEndedIterator<Item = (usize, &'d LimitDecision)>,
+{
+    let refusing = decisions().filter_map(|(index, decision)| Some((decision.decision.retry()?, index)));
+    // `max_by_key` keeps the last of equals.
+    let longest = refusing.rev().max_by_key(|(retry, _)| *retry).map(|(_, index)| index);
+    longest.or_else(|| {
+        let least = |decision: &LimitDecision| {
+            (decision.decision.remaining, std::cmp::Reverse(decision.decision.reset_after))
+        };
+        decisions().min_by_key(|(_, decision)| least(decision)).map(|(index, _)| index)
+    })
 }
 
 impl fmt::Display for Verdict {
@@ -255,13 +268,17 @@ impl Verdict {
 
     /// Takes out the charges of the limits that are wanted.
     pub(crate) fn take_charges(&mut self, wanted: impl Fn(&Limit) -> bool) -> Box<[Charge]> {
+        self.take_charges_where(|decision| wanted(&decision.limit))
+    }
+
+    /// Takes out the charges of the decisions that are wanted.
+    pub(crate) fn take_charges_where(&mut self, wanted: impl Fn(&LimitDecision) -> bool) -> Box<[Charge]> {
         let decisions = self.decisions.iter_mut().enumerate();
-        let charges =
-            decisions.filter(|(_, decision)| wanted(&decision.limit)).filter_map(|(place, decision)| {
-                let receipt = decision.receipt.take()?;
-                let (share, name) = (decision.share, decision.name);
-                Some(Charge { place, limit: decision.limit.clone(), receipt, share, name })
-            });
+        let charges = decisions.filter(|(_, decision)| wanted(decision)).filter_map(|(place, decision)| {
+            let receipt = decision.receipt.take()?;
+            let (share, name) = (decision.share, decision.name);
+            Some(Charge { place, limit: decision.limit.clone(), receipt, share, name })
+        });
         charges.collect()
     }
 }
