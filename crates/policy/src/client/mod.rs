@@ -74,6 +74,32 @@ impl Client {
     }
 }
 
+/// Networks that cannot be trusted as they are written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadNetwork(String);
+
+impl fmt::Display for BadNetwork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for BadNetwork {}
+
+/// Reads a network, or an address alone.
+fn network(text: &str) -> Result<IpNet, BadNetwork> {
+    let single = || text.parse::<IpAddr>().ok().map(IpNet::from);
+    let read = text.parse::<IpNet>().ok().or_else(single);
+    let network = read.ok_or_else(|| {
+        BadNetwork(format!("\"{text}\" is no network; write one such as 10.0.0.0/8 or 2001:db8::/32"))
+    })?;
+    if network.addr() != network.network() {
+        let meant = network.trunc();
+        return Err(BadNetwork(format!("{network} has bits beyond its prefix; did you mean {meant}?")));
+    }
+    Ok(canonical_net(network))
+}
+
 impl fmt::Display for TrustedProxies {
     /// Writes who is trusted, and in which header: `10.0.0.0/8 in x-forwarded-for`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -90,6 +116,41 @@ impl fmt::Display for TrustedProxies {
 impl TrustedProxies {
     /// Trusts nobody: a client is who is connected.
     pub const NOBODY: Self = Self { who: Trust::Networks(Vec::new()), header: ClientHeader::XForwardedFor };
+
+    /// Trusts the word of whoever connects from these networks (`10.0.0.0/8`, or one address), in `X-Forwarded-For` unless
+    /// [`TrustedProxies::in_header`] says otherwise.
+    ///
+    /// # Errors
+    /// When one is no network, has bits beyond its prefix, or they are everyone together: every client could then name any
+    /// address.
+    ///
+    /// ```
+    /// use tidegate_policy::TrustedProxies;
+    ///
+    /// let ours = TrustedProxies::in_networks(["10.0.0.0/8", "2001:db8:5::/48"])?;
+    /// assert!(ours.trusts("10.1.2.3".parse()?));
+    /// assert!(TrustedProxies::in_networks(["0.0.0.0/0"]).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn in_networks<'a>(networks: impl IntoIterator<Item = &'a str>) -> Result<Self, BadNetwork> {
+        let networks = networks.into_iter().map(network).collect::<Result<Vec<_>, _>>()?;
+        if IpNet::aggregate(&networks).iter().any(|net| net.prefix_len() == 0) {
+            return Err(BadNetwork("these networks are everyone; name those of the proxies".to_owned()));
+        }
+        Ok(Self { who: Trust::Networks(networks), header: ClientHeader::XForwardedFor })
+    }
+
+    /// Reads the client from another header: `forwarded` (RFC 7239), or one with a single address that the proxy in front
+    /// overwrites.
+    #[must_use]
+    pub fn in_header(self, name: HeaderName) -> Self {
+        let header = match name.as_str() {
+            "x-forwarded-for" => ClientHeader::XForwardedFor,
+            "forwarded" => ClientHeader::Forwarded,
+            _ => ClientHeader::Single(name),
+        };
+        Self { header, ..self }
+    }
 
     /// Returns the trusted networks; none when hops are counted instead.
     pub fn networks(&self) -> &[IpNet] {
