@@ -7,6 +7,7 @@
 mod ask;
 mod give_back;
 mod judge;
+mod without;
 
 use tidegate_policy as file;
 

@@ -1,0 +1,42 @@
+//! A call about descriptors that cannot wait for the store.
+
+use tidegate_algorithms::Span;
+use tidegate_policy::Counting;
+
+use super::{DescriptorAnswer, DescriptorAsk, DescriptorStatus, DescriptorsVerdict};
+use crate::limiter::Snapshot;
+use crate::options::CheckOptions;
+use crate::verdict::{Ruling, Verdict};
+
+impl Snapshot {
+    /// Decides a call about descriptors without the store, as its limits choose for that case: for a caller who cannot wait
+    /// any longer for [`Snapshot::check_descriptors`], which is let run on. The request has been counted there; how it was
+    /// decided is counted here.
+    pub fn descriptors_without_store(
+        &self,
+        asks: &[DescriptorAsk<'_>],
+        counting: Counting,
+        options: CheckOptions,
+    ) -> DescriptorsVerdict {
+        let counted_already = CheckOptions { peek: true, ..options };
+        let call = match self.inner.call(asks, counting, counted_already) {
+            Ok(call) => call,
+            Err(stop) => {
+                let unmatched = DescriptorAnswer { rules: Vec::new(), status: DescriptorStatus::Unmatched };
+                let answers = vec![unmatched; asks.len()];
+                return DescriptorsVerdict { verdict: Verdict::without_decisions(stop), answers };
+            }
+        };
+        if call.plan.is_empty() {
+            let pass = Ruling::Allow { delay: Span::ZERO };
+            let verdict = Verdict::without_decisions(pass);
+            return DescriptorsVerdict { answers: call.answers(&verdict), verdict };
+        }
+        let checks = call.plan.checks(&self.inner.limits, options.max_delay);
+        let mut verdict = self.inner.without_store(&call.plan, &checks, options);
+        let answers = call.answers(&verdict);
+        call.judge(&mut verdict);
+        let verdict = self.inner.finish(&call.plan, counted_already, verdict);
+        DescriptorsVerdict { verdict, answers }
+    }
+}
