@@ -3,6 +3,8 @@
 use tidegate_algorithms::{Ask, Quota, Receipt, State};
 use tidegate_store::{Decided, Give, LimitId, Refund};
 
+use crate::counter::{Tally, Told};
+
 /// The bytes of a name: with a prefix of two and a colon Redis keeps it in 16 bytes, where one more would take 32. Among a
 /// thousand million keys two share a name with a chance of one in 600 million.
 pub(crate) const NAME_BYTES: usize = 11;
@@ -28,6 +30,8 @@ pub(crate) enum Op {
     Reset(Digest),
     /// Reads the current state of a key.
     Inspect(Digest),
+    /// Asks a counter that other programs count as well.
+    Counter(Tally),
 }
 
 /// A check without what it was borrowed from.
@@ -59,6 +63,8 @@ pub(crate) enum Answer {
     Done,
     /// To an inspection.
     State(Option<State>),
+    /// Of a counter.
+    Told(Told),
 }
 
 impl OwnRefund {

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use crate::cluster::{Apart, Cluster};
 use crate::counter::{Given, Tally, Told, What, counter_script};
-use crate::digest::{Digest, Namer, slot};
+use crate::digest::{Namer, slot};
 use crate::error::Failure;
 use crate::lane::{Lane, LaneOptions, Together};
 use crate::link::{Dialer, Link, Target};
@@ -324,7 +324,12 @@ impl Store for RedisStore {
     }
 
     fn digest(&self, limit: LimitId, key: &[u8]) -> Option<KeyDigest> {
-        self.0.names.digest(limit, key).ok().map(Digest::to_key)
+        let digest = self.0.names.digest(limit, key).ok()?;
+        if self.is_counter(limit) {
+            // Whoever asks is about to give back.
+            self.0.given.note(digest, key);
+        }
+        Some(digest.to_key())
     }
 
     fn plain_counter(&self, name: &str) -> LimitId {

@@ -93,7 +93,7 @@ impl Scripted {
         let ops = checks.iter().map(op).collect::<Result<Vec<_>, StoreError>>()?;
         let decided = |answer| match answer? {
             Answer::Decided(decided) => Ok(decided),
-            Answer::Done | Answer::State(_) => Err(StoreError::rejected("another answer")),
+            _ => Err(StoreError::rejected("another answer")),
         };
         self.ask(&ops, None)?.into_iter().map(decided).collect()
     }
@@ -116,7 +116,7 @@ impl Scripted {
         let checks = self.names.checks(checks)?;
         match self.one(Op::Decide { checks, peek }, at)? {
             Answer::Decided(decided) => Ok(decided),
-            Answer::Done | Answer::State(_) => Err(StoreError::rejected("another answer")),
+            _ => Err(StoreError::rejected("another answer")),
         }
     }
 }

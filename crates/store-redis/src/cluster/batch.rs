@@ -38,6 +38,7 @@ impl Cluster {
                 self.decide(checks, peek, (together, deadline)).await.map(Answer::Decided)
             }
             Op::Refund(refunds) => self.refund(refunds, together, deadline).await.map(|()| Answer::Done),
+            Op::Counter(ref tally) => self.ask_slot(slot(&tally.name), &op, together, deadline).await,
             Op::Reset(digest) | Op::Inspect(digest) => {
                 self.ask_slot(self.slot(digest), &op, together, deadline).await
             }
@@ -119,7 +120,7 @@ impl Cluster {
         let checks = part.iter().map(|(_, check)| *check).collect();
         match self.ask_slot(slot, &Op::Decide { checks, peek }, together, deadline).await? {
             Answer::Decided(decided) => Ok(decided),
-            Answer::Done | Answer::State(_) => Err(Failure::other_answer()),
+            _ => Err(Failure::other_answer()),
         }
     }
 

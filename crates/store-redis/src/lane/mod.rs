@@ -38,6 +38,8 @@ pub(crate) struct Together {
     pub(crate) at: Option<Timestamp>,
     /// The cluster's slot; zero elsewhere.
     pub(crate) slot: u16,
+    /// Whether counters are asked, by a script of their own.
+    pub(crate) counters: bool,
     /// Whether the node has to be told that it is asked on purpose for a slot that is on its way to it.
     pub(crate) asking: bool,
 }
@@ -47,6 +49,8 @@ pub(crate) struct Together {
 pub(crate) struct LaneOptions {
     pub(crate) prefix: String,
     pub(crate) script: Script,
+    /// The script of counters that other programs count as well.
+    pub(crate) counters: Script,
     pub(crate) timeout: std::time::Duration,
     /// The most questions that wait at all lanes of a store.
     pub(crate) queue: usize,

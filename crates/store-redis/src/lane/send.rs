@@ -7,11 +7,12 @@ use redis::{Cmd, Value};
 
 use super::waiting::Waiting;
 use super::{LaneOptions, Together};
+use crate::counter::CounterCall;
 use crate::error::{Failure, Kind};
 use crate::link::{Link, Live};
 use crate::measures::{Called, Counters, Event};
-use crate::op::Op;
-use crate::script::Call;
+use crate::op::{Answer, Op};
+use crate::script::{Call, Script};
 
 /// A connection on which an answer stays away for so many deadlines, and this long, is taken for dead: the server hangs, or
 /// its machine is gone without a word.
@@ -72,10 +73,15 @@ impl Sender {
 
     /// Asks in one call and answers each.
     async fn answers(&self, batch: &[Waiting], together: Together, live: &Live) -> Result<(), Failure> {
+        if together.counters {
+            return self.tallies(batch, together, live).await;
+        }
         let ops = batch.iter().map(|waiting| &waiting.op);
         let call = Call::new(&self.options.prefix, ops, together.at);
         self.counters.happened(Event::Question, u64::try_from(batch.len()).unwrap_or(u64::MAX));
-        let reply = self.reply(&call, (together, last_deadline(batch)), live).await?;
+        let script = &self.options.script;
+        let evalsha = call.evalsha(script.sha1());
+        let reply = self.reply((&evalsha, script), (together, last_deadline(batch)), live).await?;
         let read = call.read(&reply).map_err(Failure::unreadable)?;
         self.counters.happened(Event::ForeignValue, read.foreign_values);
         if read.disagreements > 0 {
@@ -92,18 +98,38 @@ impl Sender {
         Ok(())
     }
 
+    /// Asks counters in one call and answers each.
+    async fn tallies(&self, batch: &[Waiting], together: Together, live: &Live) -> Result<(), Failure> {
+        let tallies = batch.iter().filter_map(|waiting| match &waiting.op {
+            Op::Counter(tally) => Some(tally),
+            _ => None,
+        });
+        let call = CounterCall::new(tallies.collect());
+        self.counters.happened(Event::Question, u64::try_from(batch.len()).unwrap_or(u64::MAX));
+        let script = &self.options.counters;
+        let evalsha = call.evalsha(script.sha1());
+        let reply = self.reply((&evalsha, script), (together, last_deadline(batch)), live).await?;
+        for (waiting, told) in batch.iter().zip(call.read(&reply).map_err(Failure::unreadable)?) {
+            if let Err(error) = &told {
+                self.counters.happened(Event::ForeignValue, 1);
+                tracing::error!(%error, "a shared counter cannot be counted on");
+            }
+            waiting.asker.answer(told.map(Answer::Told).map_err(Failure::unreadable));
+        }
+        Ok(())
+    }
+
     /// Sends a call, and again after the server has forgotten the script, until `last` at the latest.
     async fn reply(
         &self,
-        call: &Call<'_>,
+        (evalsha, script): (&Cmd, &Script),
         (together, last): (Together, Option<tokio::time::Instant>),
         live: &Live,
     ) -> Result<Value, Failure> {
-        let evalsha = call.evalsha(self.options.script.sha1());
         let asking = redis::cmd("ASKING");
         let mut load = redis::cmd("SCRIPT");
-        load.arg("LOAD").arg(self.options.script.source());
-        let commands: &[&Cmd] = if together.asking { &[&asking, &evalsha] } else { &[&evalsha] };
+        load.arg("LOAD").arg(script.source());
+        let commands: &[&Cmd] = if together.asking { &[&asking, evalsha] } else { &[evalsha] };
         let mut reply = self.sent(commands, live).await;
         // Somebody may flush scripts again and again; what is sent together is hardly ever parted by that.
         for _ in 1..MOST_LOADS {
@@ -180,7 +206,7 @@ impl Op {
         match self {
             Self::Decide { checks, .. } => checks.len(),
             Self::Refund(refunds) => refunds.len(),
-            Self::Reset(_) | Self::Inspect(_) => 1,
+            Self::Reset(_) | Self::Inspect(_) | Self::Counter(_) => 1,
         }
     }
 }

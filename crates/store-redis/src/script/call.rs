@@ -119,6 +119,8 @@ impl<'o> Call<'o> {
             }
             Op::Reset(digest) => self.key_alone(prefix, 4, *digest),
             Op::Inspect(digest) => self.key_alone(prefix, 5, *digest),
+            // Counters have a script of their own, and never go out together with these.
+            Op::Counter(_) => {}
         }
     }
 

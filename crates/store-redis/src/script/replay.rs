@@ -74,6 +74,7 @@ impl Replay<'_> {
                 }
                 _ => (Err(self.foreign([*digest])), true),
             },
+            Op::Counter(_) => (Err(disagreement()), false),
         }
     }
 

@@ -6,6 +6,7 @@ mod clock;
 mod cluster;
 mod conforms;
 mod connections;
+mod counters;
 mod failures;
 mod notes;
 mod rights;
