@@ -22,6 +22,8 @@ pub enum ResetUnit {
     EpochSeconds,
     /// Milliseconds since the Unix epoch.
     EpochMilliseconds,
+    /// Milliseconds since the Unix epoch, in a field `X-RateLimit-ResetOn` instead.
+    ResetOn,
 }
 
 /// The body of a refusal.

@@ -71,6 +71,7 @@ mod rule;
 pub mod scenario;
 mod schema;
 mod secret;
+mod shared_counter;
 mod store;
 pub mod suite;
 mod surroundings;
@@ -100,6 +101,7 @@ pub use rewrite::{Left, RewriteError, Rewritten, Written, rewrite};
 pub use rule::{Class, ClientSees, EnvoyTerms, OnMissingKey, OnStoreFailure, Refuse, Rule};
 pub use schema::schema;
 pub use secret::Identities;
+pub use shared_counter::SharedCounter;
 pub use store::{
     AlertsChoice, MemoryChoice, RedisChoice, RedisPassword, RedisServers, RedisTls, SnapshotChoice,
     StoreChoice,

@@ -13,6 +13,7 @@ use crate::policy::Mode;
 use crate::problem::At;
 use crate::rule::{ClientSees, OnMissingKey};
 use crate::secret::Identities;
+use crate::shared_counter::SharedCounter;
 use crate::values::Values;
 
 /// One algorithm with its numbers on one key, in numbers and in words.
@@ -47,6 +48,8 @@ pub struct Limit {
     pub alert_at: Option<u8>,
     /// The names it had before, `rule/limit`, the latest first; its counts are kept under the last of them.
     pub was: Vec<String>,
+    /// Where other programs count as well, if they do.
+    pub shared_counter: Option<SharedCounter>,
     /// Where it stands.
     pub at: At,
 }

@@ -151,6 +151,11 @@ impl<'a> Facts<'a> {
         self.pattern.map_or("*", Pattern::text)
     }
 
+    /// Returns the path that was asked for, normalised.
+    pub(crate) fn path(&self) -> &'a str {
+        self.seen.path()
+    }
+
     /// Returns a parameter of the path as written, normalised but still percent-encoded.
     pub(crate) fn param(&self, name: &str) -> Option<&'a str> {
         self.params.iter().find(|(found, _)| *found == name).map(|(_, value)| *value)

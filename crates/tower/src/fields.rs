@@ -33,6 +33,12 @@ static CUSTOM: Triple = Triple {
     reset: HeaderName::from_static("x-ratelimit-reset"),
 };
 
+static RESET_ON: Triple = Triple {
+    limit: HeaderName::from_static("x-ratelimit-limit"),
+    remaining: HeaderName::from_static("x-ratelimit-remaining"),
+    reset: HeaderName::from_static("x-ratelimit-reseton"),
+};
+
 /// The seconds a client is told to wait for a store that does not answer: nobody knows, and most such times are short.
 pub(crate) const STORE_RETRY_SECS: u64 = 1;
 
@@ -82,7 +88,8 @@ pub(crate) fn add(headers: &mut HeaderMap, verdict: &Verdict, styles: &[HeaderSt
             }
             HeaderStyle::XRateLimit(unit) => {
                 let reset = wait(first).map(|wait| reset(wait, *unit, verdict));
-                triple(headers, &CUSTOM, first, &first.decision.limit.to_string(), reset);
+                let names = if *unit == ResetUnit::ResetOn { &RESET_ON } else { &CUSTOM };
+                triple(headers, names, first, &first.decision.limit.to_string(), reset);
             }
         }
     }
@@ -155,7 +162,7 @@ fn reset(wait: Span, unit: ResetUnit, verdict: &Verdict) -> u64 {
     match unit {
         ResetUnit::Delta => ceil_secs(wait),
         ResetUnit::EpochSeconds => at.div_ceil(1_000_000),
-        ResetUnit::EpochMilliseconds => at.div_ceil(1_000),
+        ResetUnit::EpochMilliseconds | ResetUnit::ResetOn => at.div_ceil(1_000),
     }
 }
 

@@ -27,6 +27,7 @@ fn headers(styles: &[HeaderStyle]) -> String {
         HeaderStyle::XRateLimit(ResetUnit::Delta) => "x-ratelimit in delta",
         HeaderStyle::XRateLimit(ResetUnit::EpochSeconds) => "x-ratelimit in epoch-seconds",
         HeaderStyle::XRateLimit(ResetUnit::EpochMilliseconds) => "x-ratelimit in epoch-milliseconds",
+        HeaderStyle::XRateLimit(ResetUnit::ResetOn) => "x-ratelimit with ResetOn",
     };
     let names: Vec<&str> = styles.iter().map(style).collect();
     if names.is_empty() { "none".to_owned() } else { joined(&names) }

@@ -92,7 +92,9 @@ impl SourceKind {
             Self::TrustedHeader(_) | Self::Descriptor(_) => Chooser::Edge,
             Self::ClientIp { .. } => Chooser::Network,
             Self::Header(_) | Self::Cookie(_) => Chooser::Caller,
-            Self::Query(_) | Self::Path(_) | Self::Json(_) | Self::Form(_) => Chooser::Stranger,
+            Self::Query(_) | Self::Path(_) | Self::Json(_) | Self::Form(_) | Self::RequestPath => {
+                Chooser::Stranger
+            }
         }
     }
 }

@@ -37,6 +37,8 @@ pub enum Reads<'k> {
     Method,
     /// The pattern of the rule that matched.
     Route,
+    /// The path that was asked for: whoever asks chooses it.
+    RequestPath,
     /// The country of another key's phone number.
     PhoneCountry,
     /// Another key's phone number without its last four digits.
@@ -152,6 +154,7 @@ impl Source {
             SourceKind::Claim(claim) => Reads::Claim(&claim.name),
             SourceKind::Method => Reads::Method,
             SourceKind::Route => Reads::Route,
+            SourceKind::RequestPath => Reads::RequestPath,
         }
     }
 }

@@ -123,6 +123,7 @@ impl fmt::Display for SourceKind {
             Self::Descriptor(name) => write!(f, "descriptor {name}"),
             Self::Method => f.write_str("method"),
             Self::Route => f.write_str("route"),
+            Self::RequestPath => f.write_str("path of the request"),
         }
     }
 }

@@ -47,6 +47,8 @@ pub(crate) enum SourceKind {
     Method,
     /// The pattern of the rule that matched.
     Route,
+    /// The path that was asked for, normalised.
+    RequestPath,
 }
 
 /// Why a value cannot be taken, as the end of a sentence.
@@ -127,6 +129,7 @@ impl Source {
             SourceKind::Cookie(name) => pairs::cookie(name, request.headers),
             SourceKind::Method => Ok(Some(method(request.method))),
             SourceKind::Route => Ok(Some(Cow::Borrowed(facts.route()))),
+            SourceKind::RequestPath => Ok(Some(Cow::Borrowed(facts.path()))),
             SourceKind::Claim(claim) => claim.read(facts),
             SourceKind::Descriptor(name) => {
                 let several = "is the key of several entries; give each a name with `as` in the rule's match";

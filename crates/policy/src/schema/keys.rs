@@ -66,6 +66,7 @@ fn sources() -> Vec<Member> {
         member("phone_prefix", "Another key's phone number without its last four digits.", name()),
         member("descriptor", "An entry of Envoy's descriptors.", text("")),
         member("jwt", "A claim of a verified token.", jwt()),
+        member("request", "The path that was asked for.", one_of_words(&["path"])),
     ]
 }
 

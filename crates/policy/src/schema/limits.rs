@@ -27,6 +27,11 @@ pub(super) fn limit() -> Value {
         member("plans", "The plans by their names.", named(&with_algorithm(words()))),
         member("overrides", "Other terms for single keys.", json!({ "type": "array", "items": over() })),
         member("alert_at", "The share of the limit from which its use raises an alert.", percent()),
+        member(
+            "shared_counter",
+            "In Redis a counter that other programs count as well: what its keys begin with.",
+            json!({ "type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$" }),
+        ),
         member("was", "The names it had before, the latest first.", one_or_more(&text(""))),
         member("on_missing_key", "What happens without the key.", rules::missing()),
         member("client_sees", "What a client is told of it; what the rule says unless said.", rules::sees()),

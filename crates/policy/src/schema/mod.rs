@@ -110,7 +110,7 @@ fn include() -> Value {
 }
 
 fn headers() -> Value {
-    let units = one_of_words(&["delta", "epoch-seconds", "epoch-milliseconds"]);
+    let units = one_of_words(&["delta", "epoch-seconds", "epoch-milliseconds", "reset-on"]);
     let custom = object(vec![need("x-ratelimit", "What its reset counts in.", units)]);
     shape::one_or_more(&json!({ "anyOf": [one_of_words(&["ietf", "draft-03", "none"]), custom] }))
 }

@@ -6,10 +6,11 @@ use crate::answer::{HeaderStyle, ProblemTemplate, ResetUnit, Template};
 use crate::file::{Fields, Node, Report, Value, is_null, one_or_more};
 use crate::problem::Place;
 
-const RESETS: [(ResetUnit, &str); 3] = [
+const RESETS: [(ResetUnit, &str); 4] = [
     (ResetUnit::Delta, "delta"),
     (ResetUnit::EpochSeconds, "epoch-seconds"),
     (ResetUnit::EpochMilliseconds, "epoch-milliseconds"),
+    (ResetUnit::ResetOn, "reset-on"),
 ];
 
 /// Members of a problem that are ours to write.

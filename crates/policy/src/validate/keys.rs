@@ -15,7 +15,7 @@ use crate::problem::At;
 
 const BUILT_IN: [&str; 4] = ["global", "client_ip", "method", "route"];
 /// Where a key is read.
-const SOURCES: [&str; 11] = [
+const SOURCES: [&str; 12] = [
     "client_ip",
     "header",
     "query",
@@ -27,6 +27,7 @@ const SOURCES: [&str; 11] = [
     "phone_prefix",
     "descriptor",
     "jwt",
+    "request",
 ];
 /// Sources that are read from another key's phone number.
 const DERIVED: [(DerivedKind, &str); 2] =
@@ -362,6 +363,7 @@ fn kind(source: &str, node: &Node, report: &mut Report) -> Option<SourceKind> {
             pointer.map(SourceKind::Json)
         }
         "query" => Some(SourceKind::Query(text.to_owned())),
+        "request" => node.choice("request", &[((), "path")], report).map(|()| SourceKind::RequestPath),
         "path" => Some(SourceKind::Path(text.to_owned())),
         "form" => Some(SourceKind::Form(text.to_owned())),
         "descriptor" => Some(SourceKind::Descriptor(text.to_owned())),

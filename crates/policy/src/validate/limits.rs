@@ -3,7 +3,7 @@
 use tidegate_algorithms::Quota;
 
 use super::rules::Context;
-use super::{MODES, counts, overrides, plans, terms};
+use super::{MODES, counts, overrides, plans, shared_counter, terms};
 use crate::cost::Cost;
 use crate::count::Count;
 use crate::file::{Fields, Node, Report, is_name, one_or_more};
@@ -53,6 +53,7 @@ pub(super) fn read(
     let unit = fields.get("unit").and_then(|node| node.text("unit", report));
     let alert_at = fields.get("alert_at").and_then(|node| percent(node, report));
     let was = fields.get("was").map(|node| was(node, rule, context.team, report));
+    let counter = fields.get("shared_counter").and_then(|node| shared_counter::read(node, report));
     let (place, places) = (fields.place(), Places::of(&fields));
     let was_place = was.is_some().then(|| fields.place_of("was"));
     fields.finish(&[], report);
@@ -73,10 +74,12 @@ pub(super) fn read(
         unit: unit.map(str::to_owned),
         alert_at,
         was: was.unwrap_or_default(),
+        shared_counter: counter,
         at: At(place),
     };
     check_cost(&limit, places.cost, report);
     check_queue(&limit, places, report);
+    shared_counter::check(&limit, places.shared_counter, report);
     Some(Placed { limit, place, key_place: key_node?.place, was_place })
 }
 
@@ -86,12 +89,14 @@ struct Places {
     cost: Place,
     count: Place,
     alert_at: Place,
+    shared_counter: Place,
 }
 
 impl Places {
     fn of(fields: &Fields<'_>) -> Self {
-        let [cost, count, alert_at] = ["cost", "count", "alert_at"].map(|key| fields.place_of(key));
-        Self { cost, count, alert_at }
+        let [cost, count, alert_at, shared_counter] =
+            ["cost", "count", "alert_at", "shared_counter"].map(|key| fields.place_of(key));
+        Self { cost, count, alert_at, shared_counter }
     }
 }
 

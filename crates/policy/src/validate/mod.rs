@@ -26,6 +26,7 @@ mod reachable;
 mod refuse;
 mod routes;
 mod rules;
+mod shared_counter;
 mod store;
 mod terms;
 mod trusted;

@@ -1,7 +1,7 @@
 //! What a refusal tells a client.
 
 use tidegate_algorithms::Quota;
-use tidegate_policy::{ClientSees, HeaderStyle, Limit, Mode, Policy, ProblemTemplate, Rule, Terms};
+use tidegate_policy::{ClientSees, HeaderStyle, Limit, Mode, Policy, ProblemTemplate, ResetUnit, Rule, Terms};
 
 /// What a limit's refusal tells a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +24,9 @@ impl Refusal {
                 "nobody is refused, since the limit is in shadow mode; what it would have refused is counted";
             return Self { sees, status: None, fields: Vec::new(), says: says.to_owned() };
         }
+        if rule.matches.iter().any(|matcher| matcher.descriptor.is_some()) {
+            return Self { sees, status: Some(429), fields: envoy_fields(sees), says: to_envoy(sees) };
+        }
         let waits = terms.quota.nominal() > 0;
         let mut fields = Vec::new();
         if waits && sees != ClientSees::Nothing {
@@ -34,6 +37,15 @@ impl Refusal {
         }
         let says = says(policy, sees, &fields, waits, &terms.quota);
         Self { sees, status: Some(429), fields, says }
+    }
+}
+
+/// Returns the fields that Envoy adds to the answer.
+fn envoy_fields(sees: ClientSees) -> Vec<&'static str> {
+    match sees {
+        ClientSees::All => vec!["Retry-After", "RateLimit-Policy", "RateLimit"],
+        ClientSees::RetryAfter => vec!["Retry-After"],
+        ClientSees::Nothing => Vec::new(),
     }
 }
 
@@ -68,6 +80,9 @@ fn style(style: HeaderStyle) -> &'static [&'static str] {
     match style {
         HeaderStyle::Ietf => &["RateLimit-Policy", "RateLimit"],
         HeaderStyle::Draft03 => &["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"],
+        HeaderStyle::XRateLimit(ResetUnit::ResetOn) => {
+            &["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-ResetOn"]
+        }
         HeaderStyle::XRateLimit(_) => &["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"],
     }
 }

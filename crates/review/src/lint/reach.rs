@@ -1,6 +1,6 @@
 //! Whom a key tells apart: whether it holds for one account, whatever whoever guesses at it does.
 
-use tidegate_policy::{Key, KeySource, Reads};
+use tidegate_policy::{Key, KeySource, Reads, Rule};
 
 /// What a place of a key tells apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,14 +23,22 @@ const PEOPLE: [&str; 7] = ["mail", "user", "account", "login", "handle", "member
 /// What phone numbers are called.
 const PHONES: [&str; 5] = ["phone", "msisdn", "mobile", "tel", "destination"];
 
+/// Entries of Envoy's descriptors that hold the client's address.
+const ADDRESSES: [&str; 2] = ["remote_address", "masked_remote_address"];
+/// Entries of which there are a few, whoever asks.
+const FEW: [&str; 3] = ["generic_key", "source_cluster", "destination_cluster"];
+
 /// Returns what a place of a key tells apart.
 pub fn kind(place: &KeySource<'_>) -> Kind {
     match place.reads {
         Reads::Everyone | Reads::Method | Reads::Route | Reads::PhoneCountry | Reads::PhonePrefix => {
             Kind::Few
         }
+        Reads::Descriptor(name) if FEW.contains(&name) => Kind::Few,
         Reads::Address { .. } => Kind::Address,
-        Reads::Cookie(_) | Reads::Header(_) => Kind::Renewable,
+        _ if is_address(place) => Kind::Address,
+        // Where a pattern applies, there is always another path.
+        Reads::Cookie(_) | Reads::Header(_) | Reads::RequestPath => Kind::Renewable,
         _ if is_called(place, &RENEWABLE) => Kind::Renewable,
         _ => Kind::Somebody,
     }
@@ -55,6 +63,20 @@ pub(super) fn holds_for_address(key: &Key) -> bool {
 /// Returns whether a key counts everyone together.
 pub(super) fn is_everyone(key: &Key) -> bool {
     key.parts().flatten().all(|place| place.reads == Reads::Everyone)
+}
+
+/// Returns whether a place reads the client's address, or the entry of a descriptor that holds it.
+pub(super) fn is_address(place: &KeySource<'_>) -> bool {
+    match place.reads {
+        Reads::Address { .. } => true,
+        Reads::Descriptor(name) => ADDRESSES.contains(&name),
+        _ => false,
+    }
+}
+
+/// Returns whether a rule is for Envoy's descriptors.
+pub(super) fn is_for_descriptors(rule: &Rule) -> bool {
+    rule.matches.iter().any(|matcher| matcher.descriptor.is_some())
 }
 
 /// Returns whether a place reads the name of a person or of an account.

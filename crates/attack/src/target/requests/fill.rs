@@ -127,6 +127,7 @@ impl Filling {
             | Reads::Address { .. }
             | Reads::Method
             | Reads::Route
+            | Reads::RequestPath
             | Reads::PhoneCountry
             | Reads::PhonePrefix => return Spot::Given,
         };
