@@ -26,6 +26,7 @@ mod reachable;
 mod refuse;
 mod routes;
 mod rules;
+mod served;
 mod shared_counter;
 mod store;
 mod terms;
@@ -147,6 +148,11 @@ fn limiting(top: &mut Fields<'_>, mode: Mode, reading: Reading<'_>, report: &mut
     let (mut rules, fallback) = rules::read(top, &context, report);
     let mut declared = keys.declared().to_vec();
     let mut readable = true;
+    if let Some(node) = served::files(top) {
+        let added = served::read(node, reading, &context, &rules, report);
+        rules.extend(added.rules);
+        declared.extend(added.keys);
+    }
     if let Some(node) = top.get("include") {
         let outer = include::Outer { surroundings: reading.surroundings, context: &context, rules: &rules };
         let included = include::read(node, &outer, report);

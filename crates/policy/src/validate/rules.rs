@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::limits::{self, Placed};
 use super::{
     MODES, costs, descriptors, envoy, examined, keys, matches, names, overlap, reachable, refuse, routes,
+    served,
 };
 use crate::examined::Code;
 use crate::file::{Fields, Node, Report, Value, is_name, list};
@@ -68,7 +69,7 @@ pub(super) fn read(
     report: &mut Report,
 ) -> (Vec<PlacedRule>, Option<PlacedRule>) {
     let (rules, fallback) = (top.get("rules"), top.get(FALLBACK));
-    if rules.is_none() && fallback.is_none() && !top.has("include") {
+    if rules.is_none() && fallback.is_none() && !top.has("include") && served::files(top).is_none() {
         let remedy = "write `rules`, or at least a `fallback`";
         top.lack(&["rules", FALLBACK], "the policy limits nothing", remedy);
     }
@@ -77,6 +78,11 @@ pub(super) fn read(
         report.add(node.place, "the policy limits nothing", "write at least one rule");
     }
     (each(items, context, report), fallback.and_then(|node| read_fallback(node, context, report)))
+}
+
+/// Reads the rules that files of another program come to.
+pub(super) fn of_files(node: &Node, context: &Context<'_>, report: &mut Report) -> Vec<PlacedRule> {
+    each(list(node, "rules", report).unwrap_or_default(), context, report)
 }
 
 /// Reads the rules of a team's file.

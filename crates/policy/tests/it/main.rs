@@ -7,6 +7,7 @@ mod around;
 mod dates;
 mod diff;
 mod docs;
+mod import_envoy;
 mod properties;
 mod refused;
 mod terms;

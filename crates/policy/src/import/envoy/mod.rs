@@ -38,7 +38,7 @@ pub fn envoy(files: &[(&str, &str)]) -> Result<Imported, Problems> {
     let domains = domains(&roots, &mut Notes { report: &mut report, remarks: &mut remarks });
     let rules = rules::rules(&domains);
     let text = write::policy(&rules, &Keys::of(&rules));
-    if rules.is_empty() {
+    if rules.is_empty() && report.is_empty() {
         let remedy = "a policy needs one; what is not limited needs no Tidegate";
         report.add(Place::START, "no descriptor has a rate_limit", remedy);
     }

@@ -53,7 +53,8 @@ pub(super) fn word(text: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.');
     let starred = text.replace('*', "-any-");
     let words: Vec<&str> = starred.split(|letter| !plain(letter)).filter(|word| !word.is_empty()).collect();
-    words.join("-").trim_matches('.').to_owned()
+    // A key and its value are joined by an underscore.
+    words.join("-").replace("_-", "_").trim_matches('.').to_owned()
 }
 
 /// Returns six letters that stand for some parts, by FNV-1a.

@@ -135,7 +135,11 @@ fn unlimited_allowance(members: &[Entry], notes: &mut Notes<'_>) -> Option<Allow
     let node = member(members, "unit");
     let unit = notes.text(node, "unit");
     if let (Some(node), Some(_)) = (node, Unit::of(&unit)) {
-        notes.wrong(node.place, "a limit that is unlimited has no unit", "remove `unit`, or `unlimited`");
+        notes.wrong(
+            node.place,
+            "a unit means nothing beside `unlimited: true`",
+            "remove `unit`, or `unlimited`",
+        );
         return None;
     }
     Some(Allowance::Unlimited)
@@ -153,7 +157,8 @@ fn allowance(node: &Node, members: &[Entry], notes: &mut Notes<'_>) -> Option<Al
     let unit_node = member(members, "unit");
     let written = notes.text(unit_node, "unit");
     let unit = Unit::of(&written);
-    if unit.is_none() {
+    // What is no text at all has been told.
+    if unit.is_none() && unit_node.is_none_or(|node| matches!(node.value, Value::Scalar { .. })) {
         let place = unit_node.map_or(node.place, |node| node.place);
         let message = match written.as_str() {
             "" => "a rate_limit has no `unit`".to_owned(),
