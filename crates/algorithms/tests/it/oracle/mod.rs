@@ -3,6 +3,7 @@
 //! `naive` keeps all it has ever admitted and works in plain fractions over 128 bits. Bounds have their own oracle,
 //! the exhaustive search beside `src/bounds.rs`.
 
+mod give_back;
 mod naive;
 
 use proptest::prelude::*;
