@@ -189,7 +189,7 @@ impl Inner {
 
     fn remember(&self, checks: &Checks<'_>, names: &Names, decided: &Decided, asked: Asked) {
         for ((check, name), outcome) in checks.iter().zip(names).zip(&decided.outcomes) {
-            if !check.shadow && !outcome.decision.is_admitted() {
+            if !check.shadow && !outcome.decision.is_admitted() && self.may_remember(check.limit) {
                 let what = (outcome.decision, decided.at);
                 self.lasting.denials.remember((*name, check), what, asked);
             }

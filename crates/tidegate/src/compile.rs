@@ -150,6 +150,7 @@ fn built<'i>(
         storage_name: limit.storage_name().to_owned(),
         variants: variants.collect(),
         alert_at: limit.alert_at,
+        is_counter: limit.shared_counter.is_some(),
     }
 }
 

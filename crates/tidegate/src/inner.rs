@@ -1,6 +1,6 @@
 //! What is in force: the limits of one moment, with the store's handles for them, and what outlives them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 #[cfg(feature = "policy")]
@@ -25,6 +25,8 @@ use crate::verdict::Verdict;
 pub(crate) struct Inner {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) limits: Vec<Registered>,
+    /// Those that other programs count as well.
+    counters: HashSet<LimitId>,
     pub(crate) by_name: HashMap<Arc<str>, usize>,
     #[cfg(feature = "policy")]
     pub(crate) policy: Option<crate::compile::Compiled>,
@@ -87,6 +89,8 @@ pub(crate) struct Registered {
     pub(crate) alert_at: Option<u8>,
     /// The name by which the store keeps its counts.
     pub(crate) storage_name: Arc<str>,
+    /// Whether other programs count as well.
+    pub(crate) is_counter: bool,
 }
 
 /// A limit to be registered.
@@ -97,6 +101,8 @@ pub(crate) struct Built {
     pub(crate) variants: SmallVec<[(Limit, Option<Arc<str>>); 1]>,
     /// The share of the limit in percent from which its use raises an alert.
     pub(crate) alert_at: Option<u8>,
+    /// Whether other programs count as well: its keys are the names of their counters.
+    pub(crate) is_counter: bool,
 }
 
 impl Built {
@@ -105,13 +111,18 @@ impl Built {
         let tally = observer.limit(&name);
         let terms = self.variants.iter().map(|(_, plan)| tally.terms(plan.as_ref())).collect();
         let variants = self.variants.into_iter().map(|(limit, _)| limit).collect();
-        let id = store.limit(&self.storage_name);
+        let id = if self.is_counter {
+            store.plain_counter(&self.storage_name)
+        } else {
+            store.limit(&self.storage_name)
+        };
         Some(Registered {
             id,
             variants,
             tally,
             terms,
             alert_at: self.alert_at,
+            is_counter: self.is_counter,
             storage_name: self.storage_name.into(),
         })
     }
@@ -120,7 +131,7 @@ impl Built {
 /// Makes a limit that was built in code ready to be registered.
 pub(crate) fn plain(limit: Limit) -> Built {
     let storage_name = limit.name().to_owned();
-    Built { storage_name, variants: SmallVec::from_iter([(limit, None)]), alert_at: None }
+    Built { storage_name, variants: SmallVec::from_iter([(limit, None)]), alert_at: None, is_counter: false }
 }
 
 impl Inner {
@@ -141,9 +152,11 @@ impl Inner {
             registered.push(limit);
         }
         let settings = Settings { instances: AtomicU32::new(1), denial_cap: AtomicU64::new(0) };
+        let counters = registered.iter().filter(|limit| limit.is_counter).map(|limit| limit.id).collect();
         let inner = Self {
             store,
             limits: registered,
+            counters,
             by_name,
             #[cfg(feature = "policy")]
             policy: None,
@@ -174,6 +187,12 @@ impl Inner {
         let cap =
             cap.filter(|_| self.store.refusals_may_be_remembered()).unwrap_or_default().min(denial::LONGEST);
         self.settings.denial_cap.store(u64::try_from(cap.as_micros()).unwrap_or(0), Ordering::Relaxed);
+    }
+
+    /// Returns whether a refusal of a limit may be remembered: not where other programs may change the count, and count what
+    /// is refused.
+    pub(crate) fn may_remember(&self, limit: LimitId) -> bool {
+        !self.counters.contains(&limit)
     }
 
     /// Returns whether there is a limit of that name.

@@ -275,6 +275,7 @@ impl Compiled {
             warnings::unknown_plan(&self.lasting.observer, limit, facts);
         }
         let cost = cost.map_or_else(|| limit.cost.read(facts), Ok).map_err(|it| bad(&it))?;
+        limit.name_key(out, start);
         Ok(Some(Terms { variant: choice.variant, cost }))
     }
 }

@@ -186,7 +186,10 @@ fn read(limit: &Limit, ready: &ReadyKeys) -> Result<Vec<u8>, ResetError> {
     }
     let mut key = Vec::new();
     match limit.key.read_ready(ready, &mut key).map_err(|it| ResetError::BadKey(bad(&it)))? {
-        Presence::Present => Ok(key),
+        Presence::Present => {
+            limit.name_key(&mut key, 0);
+            Ok(key)
+        }
         Presence::Missing { what } => {
             Err(ResetError::MissingKey { limit: limit.name.clone(), part: what.to_owned(), wanted: wanted() })
         }
