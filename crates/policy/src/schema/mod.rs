@@ -47,7 +47,8 @@ pub fn schema() -> Value {
         root.insert(
             "anyOf".to_owned(),
             json!([
-                { "required": ["rules"] }, { "required": ["fallback"] }, { "required": ["include"] }
+                { "required": ["rules"] }, { "required": ["fallback"] }, { "required": ["include"] },
+                { "required": ["envoy"], "properties": { "envoy": { "required": ["files"] } } }
             ]),
         );
     }
