@@ -71,6 +71,23 @@ impl DescriptorPattern {
             && patterns.iter().zip(descriptor.entries).all(|(pattern, entry)| pattern.matches(*entry))
     }
 
+    /// Returns whether some descriptor may match both.
+    pub(crate) fn meets(&self, other: &Self) -> bool {
+        self.domain == other.domain && self.agrees(other, EntryPattern::meets).unwrap_or(true)
+    }
+
+    /// Returns whether every descriptor that matches another pattern certainly matches this one.
+    pub(crate) fn covers(&self, other: &Self) -> bool {
+        let entries = self.agrees(other, EntryPattern::covers);
+        self.domain == other.domain && entries.unwrap_or(self.entries.is_none())
+    }
+
+    /// Returns whether the entries of both agree one by one; `None` where one of them names none.
+    fn agrees(&self, other: &Self, agree: fn(&EntryPattern, &EntryPattern) -> bool) -> Option<bool> {
+        let (own, others) = (self.entries.as_ref()?, other.entries.as_ref()?);
+        Some(own.len() == others.len() && own.iter().zip(others).all(|(own, other)| agree(own, other)))
+    }
+
     /// Returns what is wrong with a descriptor that is not such a one, as the end of a sentence.
     pub(crate) fn mismatch(&self, descriptor: &Descriptor<'_>) -> String {
         let Some(patterns) = self.entries.as_ref().filter(|_| self.domain == descriptor.domain) else {
@@ -114,6 +131,25 @@ impl EntryPattern {
 
     fn matches(&self, (key, value): (&str, &str)) -> bool {
         self.key == key && self.takes(value)
+    }
+
+    /// Returns whether an entry may be what both ask for: certainly not where one asks for a value that the other does not
+    /// take.
+    fn meets(&self, other: &Self) -> bool {
+        let refuses = |one: &Self, other: &Self| matches!(&one.value, ValuePattern::Exact(value) if !other.takes(value));
+        self.key == other.key && !refuses(self, other) && !refuses(other, self)
+    }
+
+    /// Returns whether it certainly takes what another one takes.
+    fn covers(&self, other: &Self) -> bool {
+        let takes = match &other.value {
+            ValuePattern::Exact(value) => self.takes(value),
+            value => {
+                let left_out = self.except.iter().all(|one| other.except.contains(one));
+                left_out && (self.value == ValuePattern::Any || self.value == *value)
+            }
+        };
+        self.key == other.key && takes
     }
 
     /// Returns whether it takes a value.
@@ -221,6 +257,35 @@ mod tests {
         }
     }
 
+    /// Guards the review against calling a rule covered by one for other descriptors, and queues against meeting unseen.
+    #[test]
+    fn patterns_meet_and_cover_as_their_values_do() {
+        let pattern = |domain: &str, value: Option<(&str, &[&str])>| DescriptorPattern {
+            domain: domain.to_owned(),
+            entries: value.map(|(value, except)| {
+                let value = if value == "any" { ValuePattern::Any } else { ValuePattern::of(value) };
+                let except = except.iter().map(|value| ValuePattern::of(value)).collect();
+                vec![EntryPattern { key: "path".to_owned(), value, except, called: None }]
+            }),
+        };
+        for (outer, inner, meets, covers) in [
+            (("d", None), ("d", Some(("/a", &[][..]))), true, true),
+            (("d", Some(("/a", &[][..]))), ("d", None), true, false),
+            (("d", None), ("e", None), false, false),
+            (("d", Some(("/a*", &[]))), ("d", Some(("/ab", &[]))), true, true),
+            (("d", Some(("/a*", &["/ab"]))), ("d", Some(("/ab", &[]))), false, false),
+            (("d", Some(("/a", &[]))), ("d", Some(("/b", &[]))), false, false),
+            (("d", Some(("any", &["/b"]))), ("d", Some(("/a*", &[]))), true, false),
+            (("d", Some(("any", &["/b"]))), ("d", Some(("any", &["/b", "/c"]))), true, true),
+            (("d", Some(("/a*", &[]))), ("d", Some(("any", &[]))), true, false),
+        ] {
+            let (one, other) = (pattern(outer.0, outer.1), pattern(inner.0, inner.1));
+            assert_eq!(one.meets(&other), meets, "{one} and {other}");
+            assert_eq!(one.covers(&other), covers, "{one} over {other}");
+        }
+    }
+
+    /// Guards against an entry more or less, or in another place, that is taken for what was asked.
     #[test]
     fn a_pattern_wants_as_many_entries_in_its_order() {
         let entry = |key: &str, value: ValuePattern| EntryPattern {

@@ -137,8 +137,11 @@ fn canonical(limit: &Limit, terms: &Terms) -> String {
     words::canonical(&limit.meaning(terms))
 }
 
-/// Writes what a rule applies to: `POST /otp/verify`, `GET, HEAD /a, /b at example.org`.
+/// Writes what a rule applies to: `POST /otp/verify`, `GET, HEAD /a, /b at example.org`, `domain shop, descriptor (path)`.
 fn applies(matcher: &Matcher) -> String {
+    if matcher.descriptor.is_some() {
+        return matcher.to_string();
+    }
     let paths: Vec<String> = matcher.paths.iter().map(ToString::to_string).collect();
     let hosts: Vec<String> = matcher.hosts.iter().map(ToString::to_string).collect();
     let methods =

@@ -51,6 +51,9 @@ fn lines(rule: &ExplainedRule<'_>) -> Vec<String> {
     if let Some(refuse) = &rule.rule.refuse {
         lines.push(format!("  refuses all with {}: {}", refuse.status.as_u16(), refuse.because));
     }
+    if rule.rule.envoy.unlimited {
+        lines.push("  never limited, not by the fallback either".to_owned());
+    }
     for limit in &rule.limits {
         lines.push(String::new());
         lines.push(format!("  {}", limit.name()));

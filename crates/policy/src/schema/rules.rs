@@ -75,7 +75,7 @@ fn says_unlimited() -> Value {
 
 /// A rule for descriptors that are never limited has none of what says how.
 fn unlimited() -> Value {
-    let mut schema = only(&["name", "match", "except", "envoy", "mode", "class", "price", "accept"]);
+    let mut schema = only(&["name", "match", "except", "envoy", "mode", "class", "accept"]);
     if let (Value::Object(object), Value::Object(says)) = (&mut schema, says_unlimited()) {
         object.insert("allOf".to_owned(), json!([says]));
     }

@@ -8,7 +8,7 @@
 use tidegate_algorithms::Quota;
 
 use super::rules::{LimitPlaces, PlacedRule};
-use crate::descriptor::{DescriptorPattern, EntryPattern, ValuePattern};
+use crate::descriptor::DescriptorPattern;
 use crate::file::Report;
 use crate::matcher::{HostPattern, Matcher, Pattern, Segment};
 use crate::problem::Place;
@@ -57,6 +57,7 @@ pub(crate) fn lies_within(matcher: &Matcher, scope: &[Matcher]) -> bool {
         covers(&outer.methods, &matcher.methods, |outer, inner| {
             outer == inner || (outer == "GET" && inner == "HEAD")
         }) && covers(&outer.hosts, &matcher.hosts, host_covers)
+            && descriptor_covers(outer.descriptor.as_ref(), matcher.descriptor.as_ref())
     };
     // Which of them are about its methods and hosts is asked once, not for each of its paths.
     let outers: Vec<&Matcher> = scope.iter().filter(about).collect();
@@ -102,13 +103,20 @@ fn path_covers(outer: &Pattern, inner: &Pattern, loose: bool) -> bool {
 
 /// Returns whether one descriptor may be what both ask for; whoever asks for none is about requests.
 fn descriptors_meet(a: Option<&DescriptorPattern>, b: Option<&DescriptorPattern>) -> bool {
-    let (Some(a), Some(b)) = (a, b) else { return a.is_none() && b.is_none() };
-    let (Some(left), Some(right)) = (&a.entries, &b.entries) else { return a.domain == b.domain };
-    let apart = |(a, b): (&EntryPattern, &EntryPattern)| {
-        let exact = |pattern: &EntryPattern, other: &EntryPattern| matches!(&pattern.value, ValuePattern::Exact(value) if !other.takes(value));
-        a.key != b.key || exact(a, b) || exact(b, a)
-    };
-    a.domain == b.domain && left.len() == right.len() && !left.iter().zip(right).any(apart)
+    match (a, b) {
+        (Some(a), Some(b)) => a.meets(b),
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+/// Returns whether every descriptor that the inner one asks for is one for the outer as well.
+fn descriptor_covers(outer: Option<&DescriptorPattern>, inner: Option<&DescriptorPattern>) -> bool {
+    match (outer, inner) {
+        (Some(outer), Some(inner)) => outer.covers(inner),
+        (None, None) => true,
+        _ => false,
+    }
 }
 
 /// Returns whether any pair meets; an empty list meets everything.

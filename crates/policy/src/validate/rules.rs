@@ -69,7 +69,9 @@ pub(super) fn read(
     report: &mut Report,
 ) -> (Vec<PlacedRule>, Option<PlacedRule>) {
     let (rules, fallback) = (top.get("rules"), top.get(FALLBACK));
-    if rules.is_none() && fallback.is_none() && !top.has("include") && served::files(top).is_none() {
+    // What is asked over `resp` brings its own numbers.
+    let others = ["include", "resp"].iter().any(|member| top.has(member)) || served::files(top).is_some();
+    if rules.is_none() && fallback.is_none() && !others {
         let remedy = "write `rules`, or at least a `fallback`";
         top.lack(&["rules", FALLBACK], "the policy limits nothing", remedy);
     }
@@ -263,6 +265,7 @@ fn body(
     let start = fields.place();
     let mut placed = if rule.envoy.unlimited {
         envoy::check_unlimited(fields, head.name, report);
+        rule.accept = fields.get("accept").map(|node| examined::accept(node, report)).unwrap_or_default();
         PlacedRule::of(rule, start)
     } else if let Some(node) = fields.get("refuse") {
         rule.refuse = Some(refuse::read(node, fields, head.name, report)?);

@@ -28,6 +28,9 @@ impl ExplainedRule<'_> {
         if let Some(refuse) = &rule.refuse {
             put("refuse", json!({ "status": refuse.status.as_u16(), "because": refuse.because }));
         }
+        if rule.envoy.unlimited {
+            put("unlimited", json!(true));
+        }
         if let Some(code) = self.code {
             put(
                 "guesses",

@@ -1,7 +1,9 @@
 //! What a refusal tells a client.
 
 use tidegate_algorithms::Quota;
-use tidegate_policy::{ClientSees, HeaderStyle, Limit, Mode, Policy, ProblemTemplate, ResetUnit, Rule, Terms};
+use tidegate_policy::{
+    ClientSees, HeaderStyle, Limit, Mode, Policy, ProblemTemplate, ResetUnit, Rule, Terms,
+};
 
 /// What a limit's refusal tells a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,9 +26,6 @@ impl Refusal {
                 "nobody is refused, since the limit is in shadow mode; what it would have refused is counted";
             return Self { sees, status: None, fields: Vec::new(), says: says.to_owned() };
         }
-        if rule.matches.iter().any(|matcher| matcher.descriptor.is_some()) {
-            return Self { sees, status: Some(429), fields: envoy_fields(sees), says: to_envoy(sees) };
-        }
         let waits = terms.quota.nominal() > 0;
         let mut fields = Vec::new();
         if waits && sees != ClientSees::Nothing {
@@ -35,21 +34,17 @@ impl Refusal {
         if sees == ClientSees::All {
             fields.extend(policy.headers.iter().flat_map(|of| style(*of)).copied());
         }
-        let says = says(policy, sees, &fields, waits, &terms.quota);
+        let says = if rule.matches.iter().any(|matcher| matcher.descriptor.is_some()) {
+            let told = told(policy, sees, &fields, waits);
+            format!("OVER_LIMIT, for which Envoy answers 429 unless its filter says another status{told}")
+        } else {
+            format!("429{}{}", told(policy, sees, &fields, waits), held(&terms.quota))
+        };
         Self { sees, status: Some(429), fields, says }
     }
 }
 
-/// Returns the fields that Envoy adds to the answer.
-fn envoy_fields(sees: ClientSees) -> Vec<&'static str> {
-    match sees {
-        ClientSees::All => vec!["Retry-After", "RateLimit-Policy", "RateLimit"],
-        ClientSees::RetryAfter => vec!["Retry-After"],
-        ClientSees::Nothing => Vec::new(),
-    }
-}
-
-fn says(policy: &Policy, sees: ClientSees, fields: &[&str], waits: bool, quota: &Quota) -> String {
+fn told(policy: &Policy, sees: ClientSees, fields: &[&str], waits: bool) -> String {
     let with = if fields.is_empty() { String::new() } else { format!(" with {}", fields.join(", ")) };
     let body = match (&policy.problem, sees) {
         (ProblemTemplate::Own { .. }, ClientSees::All) => {
@@ -64,7 +59,12 @@ fn says(policy: &Policy, sees: ClientSees, fields: &[&str], waits: bool, quota: 
         (true, ClientSees::Nothing) => "",
         (true, _) => "; the wait is exact, rounded up to seconds",
     };
-    let held = match quota {
+    format!("{with}; {body}{wait}")
+}
+
+/// Returns what becomes of whoever finds room in a queue.
+fn held(quota: &Quota) -> String {
+    match quota {
         Quota::LeakyBucket(bucket) if bucket.queue() > 0 => {
             format!(
                 "; who finds room in the queue is held instead, for up to {}",
@@ -72,8 +72,7 @@ fn says(policy: &Policy, sees: ClientSees, fields: &[&str], waits: bool, quota: 
             )
         }
         _ => String::new(),
-    };
-    format!("429{with}; {body}{wait}{held}")
+    }
 }
 
 fn style(style: HeaderStyle) -> &'static [&'static str] {

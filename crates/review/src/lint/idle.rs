@@ -1,6 +1,6 @@
 //! What does nothing, or not what it seems to.
 
-use tidegate_policy::{Class, Mode, Pattern, Place};
+use tidegate_policy::{Class, Matcher, Mode, Place};
 
 use super::Lint;
 use super::draft::Draft;
@@ -147,16 +147,19 @@ fn example_secret(view: &View<'_>) -> Vec<Draft> {
 }
 
 fn class_not_said(view: &View<'_>) -> Vec<Draft> {
-    let says = |pattern: &Pattern| {
-        let text = pattern.text().to_ascii_lowercase();
-        text.split(['/', '-', '_', '.']).any(|word| SIGN_INS.contains(&word))
+    let says = |text: &str| {
+        let text = text.to_ascii_lowercase();
+        text.split(['/', '-', '_', '.', '*']).any(|word| SIGN_INS.contains(&word))
+    };
+    let paths = |matcher: &Matcher| -> Vec<String> {
+        let entries = matcher.descriptor.iter().flat_map(|pattern| pattern.entries.iter().flatten());
+        let values = entries.map(|entry| entry.value.to_string());
+        matcher.paths.iter().map(|path| path.text().to_owned()).chain(values).collect()
     };
     let mut drafts = Vec::new();
     let plain = view.rules().filter(|subject| matches!(subject.class(), Class::Api | Class::Edge));
-    for subject in plain.filter(|subject| subject.rule.refuse.is_none()) {
-        let Some(pattern) =
-            subject.rule.matches.iter().flat_map(|matcher| &matcher.paths).find(|path| says(path))
-        else {
+    for subject in plain.filter(|subject| subject.rule.refuse.is_none() && !subject.rule.envoy.unlimited) {
+        let Some(pattern) = subject.rule.matches.iter().flat_map(paths).find(|path| says(path)) else {
             continue;
         };
         let message = format!(

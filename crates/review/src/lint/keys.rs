@@ -151,14 +151,22 @@ fn of_addresses(
 ) -> Vec<Draft> {
     let mut drafts = Vec::new();
     for (subject, limit) in view.limits() {
+        let mut whole = false;
         let prefixes = limit.key.parts().flatten().find_map(|place| match place.reads {
             Reads::Address { ipv4, ipv6 } => Some((ipv4, ipv6)),
+            // Envoy's entry is counted on as it is written.
+            Reads::Descriptor("remote_address") => {
+                whole = true;
+                Some((32, 128))
+            }
             _ => None,
         });
         let Some((severity, message, remedy)) = prefixes.and_then(|(ipv4, ipv6)| say(ipv4, ipv6)) else {
             continue;
         };
         let message = format!("{} {message}", limit.name);
+        let remedy =
+            if whole { "count on `client_ip`, which cuts the entry remote_address to /64" } else { remedy };
         drafts.push(Draft::of_limit((subject, limit), severity, message, remedy));
     }
     drafts

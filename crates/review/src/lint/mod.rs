@@ -4,6 +4,7 @@ mod accept;
 mod algorithms;
 mod codes;
 mod draft;
+mod envoy;
 mod idle;
 mod keys;
 mod messages;
@@ -33,7 +34,7 @@ pub struct Lint {
     find: fn(&View<'_>) -> Vec<Draft>,
 }
 
-const THEMES: [&[Lint]; 10] = [
+const THEMES: [&[Lint]; 11] = [
     keys::LINTS,
     codes::LINTS,
     algorithms::LINTS,
@@ -42,6 +43,7 @@ const THEMES: [&[Lint]; 10] = [
     messages::LINTS,
     store::LINTS,
     proxies::LINTS,
+    envoy::LINTS,
     idle::LINTS,
     accept::LINTS,
 ];

@@ -43,7 +43,11 @@ pub(super) const LINTS: &[Lint] = &[
 
 /// Returns the first limit that tells clients apart by address, one that guards something before others, and whether it does.
 fn by_address<'p>(view: &View<'p>) -> Option<(Subject<'p>, &'p Limit, bool)> {
-    let limits = || view.limits().filter(|(_, limit)| reach::has(&limit.key, Kind::Address));
+    // What Envoy tells of a client is not read from connections and header fields.
+    let of_requests = |subject: &Subject<'_>| !reach::is_for_descriptors(subject.rule);
+    let limits = || {
+        view.limits().filter(|(subject, limit)| of_requests(subject) && reach::has(&limit.key, Kind::Address))
+    };
     let guards = limits().find(|(subject, _)| subject.class().is_guarded());
     guards
         .map(|(subject, limit)| (subject, limit, true))
@@ -147,7 +151,7 @@ fn believes_nobody(view: &View<'_>) -> Vec<Draft> {
         return Vec::new();
     }
     let mut drafts = Vec::new();
-    for (subject, limit) in view.limits() {
+    for (subject, limit) in view.limits().filter(|(subject, _)| !reach::is_for_descriptors(subject.rule)) {
         let Some(name) = limit.taken_from_proxies().into_iter().next() else { continue };
         let message = format!(
             "{} takes {name} from trusted proxies, and nobody is trusted: it is never there",

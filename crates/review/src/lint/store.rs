@@ -40,7 +40,7 @@ pub(super) const LINTS: &[Lint] = &[
 ];
 
 fn guarded<'p>(view: &View<'p>) -> impl Iterator<Item = Subject<'p>> + use<'p> {
-    view.rules().filter(|subject| subject.class().is_guarded() && subject.rule.refuse.is_none())
+    view.rules().filter(|subject| subject.class().is_guarded() && !subject.rule.limits.is_empty())
 }
 
 fn fails_open(view: &View<'_>) -> Vec<Draft> {

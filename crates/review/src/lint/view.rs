@@ -61,7 +61,9 @@ impl<'p> View<'p> {
 
     /// Returns the rules that guard who somebody is.
     pub(super) fn sign_ins(&self) -> impl Iterator<Item = Subject<'p>> + use<'p> {
-        self.rules().filter(|subject| subject.is_sign_in() && subject.rule.refuse.is_none())
+        self.rules().filter(|subject| {
+            subject.is_sign_in() && subject.rule.refuse.is_none() && !subject.rule.envoy.unlimited
+        })
     }
 
     /// Returns every limit with its rule.

@@ -2,13 +2,16 @@
 
 use tidegate_policy::{Chooser, Key};
 
-use crate::lint::reach::holds_for_one;
+use crate::lint::reach::{Kind, holds_for_one, kind};
 
 /// Returns who can make the requests that keep a victim's key refused, in words.
 pub(super) fn who_locks_out(key: &Key) -> &'static str {
     let choosers = key.choosers();
     let decides = |chooser| choosers.contains(&chooser);
-    if decides(Chooser::Issuer) || decides(Chooser::Edge) {
+    let by_address = key.parts().flatten().any(|place| kind(&place) == Kind::Address);
+    if decides(Chooser::Edge) && by_address {
+        "whoever shares the victim's address"
+    } else if decides(Chooser::Issuer) || decides(Chooser::Edge) {
         "only whoever has what the victim was given"
     } else if decides(Chooser::Network) {
         "whoever shares the victim's address"

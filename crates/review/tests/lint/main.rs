@@ -1,6 +1,7 @@
 //! Every rule of the review with its page: the page's first policy trips it, the second does not, and what the page says
 //! the review says is what it says.
 
+mod envoy;
 mod figures;
 
 use std::collections::BTreeSet;

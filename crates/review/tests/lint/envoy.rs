@@ -1,0 +1,87 @@
+//! What the rules of the review make of rules for Envoy's descriptors.
+
+use tidegate_policy::parse;
+use tidegate_review::{Finding, ThreatModel, explain};
+
+use crate::reviewed;
+
+const SIGN_IN: &str = "\
+tidegate: 1
+gateway: { listen: 127.0.0.1:8080, upstream: http://127.0.0.1:3000 }
+envoy: { listen: 127.0.0.1:8082 }
+topology: { proxies: 2 }
+codes: { otp: { digits: 6, step: 30s, skew_steps: 1 } }
+keys: { caller: { descriptor: remote_address, called: [caller] } }
+rules:
+  - name: verify
+    class: verify
+    match: { domain: shop, descriptor: [{ key: path, value: /otp/verify }, remote_address] }
+    guesses: otp
+    on_store_failure: deny
+    limits:
+      - { name: by-entry, says: \"Up to 5 a minute, per caller.\", key: caller, sliding_log: { limit: 5, window: 1m } }
+      - { name: by-address, says: \"Up to 9 an hour, per client ip.\", key: client_ip, sliding_log: { limit: 9, window: 1h } }
+  - name: pages
+    match: { path: /** }
+    limits:
+      - { name: all, says: \"Up to 5 a minute, for everyone together.\", key: global, sliding_log: { limit: 5, window: 1m } }
+";
+
+fn said<'f>(found: &'f [Finding], id: &str) -> Option<&'f str> {
+    found.iter().find(|finding| finding.id == id).map(|finding| finding.message.as_str())
+}
+
+/// Guards against an entry with an address that is taken for an account, and so for a limit that holds whoever guesses.
+#[test]
+fn a_sign_in_by_an_address_that_envoy_tells_is_one_by_address_only() {
+    let found = reviewed("envoy.yaml", SIGN_IN);
+    let message = said(&found, "verify-by-address-only").unwrap();
+    assert!(message.contains("verify is limited by address only"), "{message}");
+    let narrow = said(&found, "ipv6-too-narrow").unwrap();
+    assert!(narrow.starts_with("verify/by-entry tells IPv6 clients apart by /128"), "{narrow}");
+}
+
+/// Guards against advice about trusted proxies for an address that no header tells, and against rules for requests and for
+/// descriptors that are taken to cover each other.
+#[test]
+fn what_envoy_tells_is_not_a_matter_of_trusted_proxies() {
+    let found = reviewed("envoy.yaml", SIGN_IN);
+    for id in ["proxies-not-trusted", "loopback-is-one-client", "rule-behind-a-refusal"] {
+        assert_eq!(said(&found, id), None, "{id}");
+    }
+    let refusing = format!(
+        "{SIGN_IN}  - {{ name: closed, match: {{ path: /** }}, refuse: {{ status: 403, because: closed }} }}\n"
+    );
+    let found = reviewed("envoy.yaml", &refusing);
+    let behind: Vec<&str> = found
+        .iter()
+        .filter(|one| one.id == "rule-behind-a-refusal")
+        .filter_map(|one| one.about.as_deref())
+        .collect();
+    assert_eq!(behind, ["pages"]);
+}
+
+/// Guards against a sign-in that is only seen by its path where an entry names it.
+#[test]
+fn an_entry_s_value_may_look_like_a_sign_in() {
+    let text = SIGN_IN.replace("    class: verify\n", "").replace("    guesses: otp\n", "");
+    let message = reviewed("envoy.yaml", &text);
+    let message = said(&message, "class-not-said").unwrap();
+    assert!(message.starts_with("/otp/verify looks like a sign-in"), "{message}");
+}
+
+/// Guards what people read of such rules: which descriptors, on which key, chosen by whom, and what a refusal is.
+#[test]
+fn explanations_and_threat_models_speak_of_descriptors() {
+    let free = "  - { name: free, match: { domain: shop, descriptor: [{ key: path, value: /healthz }] }, envoy: { unlimited: true } }\n";
+    let policy = parse("envoy.yaml", &format!("{SIGN_IN}{free}")).unwrap();
+    let rules = explain(&policy);
+    assert_eq!(rules[0].applies, ["domain shop, descriptor (path=/otp/verify, remote_address)"]);
+    let says = &rules[0].limits[0].refusal.says;
+    assert!(says.starts_with("OVER_LIMIT, for which Envoy answers 429"), "{says}");
+    assert_eq!(rules[2].to_json()["unlimited"], true);
+    let model = ThreatModel::of("envoy.yaml", &policy).to_markdown();
+    assert!(model.contains("domain shop, descriptor (path=/otp/verify, remote_address)"), "{model}");
+    assert!(model.contains("what stands in front"), "{model}");
+    assert!(model.contains("whoever shares the victim's address"), "{model}");
+}
