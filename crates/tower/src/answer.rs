@@ -2,18 +2,20 @@
 
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use http::request::Parts;
 use http::{Response, StatusCode};
 use serde_json::{Map, Value, json};
 use tidegate::policy_file::{HeaderStyle, ProblemTemplate, TemplateValues};
 use tidegate::{Denial, Disclosure, Ruling, Verdict};
 
 use crate::body::{AnswerBody, ReadError};
-use crate::fields;
 use crate::settle::OwnAnswer;
+use crate::{fields, grpc};
 
 /// The problem types of the rate-limit fields draft (section 5), as IANA is to register them.
 const QUOTA_EXCEEDED: &str = "https://iana.org/assignments/http-problem-types#quota-exceeded";
 const REDUCED_CAPACITY: &str = "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity";
+const STORE_DOWN: &str = "the limiter's store is unreachable; this is not about the number of requests";
 
 /// Returns an answer with a problem body (RFC 9457) of no particular type: the status's own phrase as its title, and
 /// the detail given.
@@ -24,20 +26,48 @@ pub fn problem_response<B: From<Bytes>>(status: StatusCode, detail: &str) -> Res
     own(status, "application/problem+json", problem("about:blank", title, status, detail).to_string())
 }
 
+/// Returns the answer to a request that went wrong before the service saw it, in the way its client reads.
+pub(crate) fn failed<R>(head: &Parts, status: StatusCode, detail: &str) -> Response<AnswerBody<R>> {
+    if grpc::is_grpc(head) { grpc::failed(head, status, detail) } else { problem_response(status, detail) }
+}
+
 /// Returns the answer for a body that could not be read for its key.
-pub(crate) fn unreadable<R>(error: ReadError, most: usize) -> Response<AnswerBody<R>> {
+pub(crate) fn unreadable<R>(head: &Parts, error: ReadError, most: usize) -> Response<AnswerBody<R>> {
+    let too_long = || format!("a body that a limit takes its key from may have {most} bytes");
     match error {
-        ReadError::TooLong => problem_response(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            &format!("a body that a limit takes its key from may have {most} bytes"),
-        ),
-        ReadError::Broken => problem_response(StatusCode::BAD_REQUEST, "the body broke off"),
+        ReadError::TooLong => failed(head, StatusCode::PAYLOAD_TOO_LARGE, &too_long()),
+        ReadError::Broken => failed(head, StatusCode::BAD_REQUEST, "the body broke off"),
     }
 }
 
 /// Returns the answer for a body that did not arrive in time.
-pub(crate) fn too_slow<R>() -> Response<AnswerBody<R>> {
-    problem_response(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time")
+pub(crate) fn too_slow<R>(head: &Parts) -> Response<AnswerBody<R>> {
+    failed(head, StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time")
+}
+
+/// Returns the answer for a request that may not pass, in the way its client reads; `None` for one that may.
+pub(crate) fn refused<R>(
+    head: &Parts,
+    verdict: &Verdict,
+    styles: &[HeaderStyle],
+    template: &ProblemTemplate,
+) -> Option<Response<AnswerBody<R>>> {
+    if !grpc::is_grpc(head) {
+        return refusal(verdict, styles, template);
+    }
+    let (status, detail) = match verdict.ruling() {
+        Ruling::Allow { .. } | Ruling::Uncounted => return None,
+        Ruling::BadRequest(bad) => (StatusCode::BAD_REQUEST, bad.to_string()),
+        Ruling::Denied(denial) => (StatusCode::FORBIDDEN, denial.because.to_string()),
+        Ruling::StoreDown => (StatusCode::SERVICE_UNAVAILABLE, STORE_DOWN.to_owned()),
+        Ruling::Refuse { .. } => (StatusCode::TOO_MANY_REQUESTS, detail(&values(verdict), template)),
+    };
+    let mut response = grpc::failed(head, status, &detail);
+    let headers = response.headers_mut();
+    grpc::add_pushback(headers, verdict);
+    fields::add_retry_after(headers, verdict);
+    fields::add(headers, verdict, styles);
+    Some(response)
 }
 
 /// Returns the layer's answer for a request that may not pass, `None` for one that may; for whoever answers by other means.
@@ -62,8 +92,7 @@ fn denied<B: From<Bytes>>(denial: &Denial) -> Response<B> {
 
 fn store_down<B: From<Bytes>>() -> Response<B> {
     let status = StatusCode::SERVICE_UNAVAILABLE;
-    let detail = "the limiter's store is unreachable; this is not about the number of requests";
-    let body = problem(REDUCED_CAPACITY, "Temporary Reduced Capacity", status, detail);
+    let body = problem(REDUCED_CAPACITY, "Temporary Reduced Capacity", status, STORE_DOWN);
     let mut response = own(status, "application/problem+json", body.to_string());
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(fields::STORE_RETRY_SECS));
     response
@@ -74,14 +103,7 @@ fn too_many<B: From<Bytes>>(
     styles: &[HeaderStyle],
     template: &ProblemTemplate,
 ) -> Response<B> {
-    let by = verdict.deciding().filter(|by| by.limit.disclosure() == Disclosure::All);
-    let limit = by.map_or("", |by| by.limit.name());
-    let values = TemplateValues {
-        rule: limit.rsplit_once('/').map_or(limit, |(rule, _)| rule),
-        limit,
-        says: by.map_or("", |by| by.limit.words()),
-        retry_after: fields::retry_after(verdict),
-    };
+    let values = values(verdict);
     let status = StatusCode::TOO_MANY_REQUESTS;
     let mut response = match template {
         ProblemTemplate::Own { content_type, text } => {
@@ -92,13 +114,12 @@ fn too_many<B: From<Bytes>>(
                 if is_json { text.render_in_json(&values) } else { text.render(&values) },
             )
         }
-        ProblemTemplate::Problem { type_uri, title, detail, members } => {
-            let usual = usual_detail(&values);
+        ProblemTemplate::Problem { type_uri, title, members, .. } => {
             let mut body = problem(
                 type_uri.as_deref().unwrap_or(QUOTA_EXCEEDED),
                 &title.as_ref().map_or_else(|| "Quota Exceeded".to_owned(), |title| title.render(&values)),
                 status,
-                &detail.as_ref().map_or(usual, |detail| detail.render(&values)),
+                &detail(&values, template),
             );
             if let Value::Object(object) = &mut body {
                 describe(object, verdict, &values);
@@ -111,6 +132,26 @@ fn too_many<B: From<Bytes>>(
     fields::add_retry_after(headers, verdict);
     fields::add(headers, verdict, styles);
     response
+}
+
+/// Returns what a refusal may say.
+fn values(verdict: &Verdict) -> TemplateValues<'_> {
+    let by = verdict.deciding().filter(|by| by.limit.disclosure() == Disclosure::All);
+    let limit = by.map_or("", |by| by.limit.name());
+    TemplateValues {
+        rule: limit.rsplit_once('/').map_or(limit, |(rule, _)| rule),
+        limit,
+        says: by.map_or("", |by| by.limit.words()),
+        retry_after: fields::retry_after(verdict),
+    }
+}
+
+/// Returns what a refusal says to people: what the policy file says, or what is usual.
+fn detail(values: &TemplateValues<'_>, template: &ProblemTemplate) -> String {
+    match template {
+        ProblemTemplate::Problem { detail: Some(detail), .. } => detail.render(values),
+        ProblemTemplate::Problem { .. } | ProblemTemplate::Own { .. } => usual_detail(values),
+    }
 }
 
 /// Returns what a refusal says when the policy file does not.

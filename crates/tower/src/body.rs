@@ -9,6 +9,8 @@ use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
 use pin_project_lite::pin_project;
 
+use crate::settle::Outcome;
+
 pin_project! {
     /// A request body of which a first part may have been read to take a key from it.
     ///
@@ -168,40 +170,54 @@ pin_project! {
         #[pin]
         passed: Option<R>,
         own: Bytes,
+        outcome: Option<Box<Outcome>>,
     }
 }
 
 impl<R> AnswerBody<R> {
     /// Wraps the service's body.
     pub(crate) fn passed(body: R) -> Self {
-        Self { passed: Some(body), own: Bytes::new() }
+        Self { passed: Some(body), own: Bytes::new(), outcome: None }
+    }
+
+    /// Wraps the service's body, whose trailers tell how its call went.
+    pub(crate) fn watched(body: R, outcome: Outcome) -> Self {
+        Self { outcome: Some(Box::new(outcome)), ..Self::passed(body) }
     }
 }
 
 impl<R> From<Bytes> for AnswerBody<R> {
     /// Builds a body of the layer's own, in one piece.
     fn from(own: Bytes) -> Self {
-        Self { passed: None, own }
+        Self { passed: None, own, outcome: None }
     }
 }
 
 impl<R> Body for AnswerBody<R>
 where
-    R: Body<Data = Bytes>,
+    R: Body,
+    R::Data: From<Bytes>,
 {
-    type Data = Bytes;
+    type Data = R::Data;
     type Error = R::Error;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, R::Error>>> {
+    ) -> Poll<Option<Result<Frame<R::Data>, R::Error>>> {
         let this = self.project();
-        match this.passed.as_pin_mut() {
-            Some(body) => body.poll_frame(context),
-            None if this.own.is_empty() => Poll::Ready(None),
-            None => Poll::Ready(Some(Ok(Frame::data(std::mem::take(this.own))))),
+        let Some(body) = this.passed.as_pin_mut() else {
+            let own = std::mem::take(this.own);
+            return Poll::Ready((!own.is_empty()).then(|| Ok(Frame::data(own.into()))));
+        };
+        let polled = body.poll_frame(context);
+        if let Poll::Ready(Some(Ok(frame))) = &polled
+            && let Some(trailers) = frame.trailers_ref()
+            && let Some(outcome) = this.outcome.take()
+        {
+            outcome.told_by(trailers);
         }
+        polled
     }
 
     fn is_end_stream(&self) -> bool {

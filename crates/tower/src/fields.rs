@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use http::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use tidegate::policy_file::{HeaderStyle, ResetUnit};
-use tidegate::{Degraded, Disclosure, LimitDecision, Ruling, Span, Verdict};
+use tidegate::{Degraded, Disclosure, LimitDecision, Retry, Ruling, Span, Verdict};
 
 static POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 static STANDING: HeaderName = HeaderName::from_static("ratelimit");
@@ -105,9 +105,14 @@ pub(crate) fn add_retry_after(headers: &mut HeaderMap, verdict: &Verdict) {
 /// Returns the seconds a refused client is told to wait: rounded up, at least 1; nothing when waiting does not help
 /// or the deciding limit tells nothing.
 pub(crate) fn retry_after(verdict: &Verdict) -> Option<u64> {
-    let wait = verdict.retry()?.wait()?;
+    told(verdict)?.wait().map(|wait| ceil_secs(wait).max(1))
+}
+
+/// Returns when a refused client may come back, as far as the deciding limit lets it know.
+pub(crate) fn told(verdict: &Verdict) -> Option<Retry> {
+    let retry = verdict.retry()?;
     let by = verdict.deciding()?;
-    (by.limit.disclosure() != Disclosure::Nothing).then(|| ceil_secs(wait).max(1))
+    (by.limit.disclosure() != Disclosure::Nothing).then_some(retry)
 }
 
 /// Returns the enforced limits that tell everything, in the order of the policy.

@@ -9,14 +9,18 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{CONNECTION, EXPECT, HOST, HeaderValue};
+use http::request::Parts;
 use http::{Request, Response, Version};
 use http_body::Body;
 use tidegate::policy_file::{self, Policy};
-use tidegate::{CheckOptions, Limiter};
+use tidegate::{CheckOptions, Limiter, UnknownLimit};
 use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::body::{AnswerBody, ReplayedBody};
+use crate::key::Key;
+use crate::keyed::KeyedLayer;
+use crate::peer::PeerSource;
 use crate::{answer, fields, hold, settle};
 
 /// How long a body may take to arrive whole when a limit takes its key from it. A request on hold for its body costs
@@ -29,10 +33,6 @@ const MAX_KEY_BODY: usize = 64 * 1024;
 const MOST_THROWN_AWAY: usize = 16 * 1024;
 /// How long they may take to arrive: the time between two packets of one request, not that of a slow client.
 const THROW_AWAY_TIMEOUT: Duration = Duration::from_millis(20);
-
-/// The address of a connection's other end; a request extension.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PeerAddr(pub IpAddr);
 
 /// The client of a request, as the policy resolves it; the layer adds it to the request's extensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,12 +49,30 @@ pub struct ResolvedClient {
 #[derive(Debug, Clone)]
 pub struct LimitLayer {
     limiter: Limiter,
+    peer: PeerSource,
 }
 
 impl LimitLayer {
-    /// Builds a layer over a limiter.
+    /// Builds a layer over a limiter that has a policy.
     pub fn new(limiter: Limiter) -> Self {
-        Self { limiter }
+        Self { limiter, peer: PeerSource::default() }
+    }
+
+    /// Builds a layer over a limiter whose limits are built in code: this one, on this key. [`KeyedLayer`] has the rest.
+    ///
+    /// # Errors
+    /// When no limit has this name.
+    pub fn keyed(limiter: Limiter, limit: &str, key: Key) -> Result<KeyedLayer, UnknownLimit> {
+        KeyedLayer::new(limiter).and(limit, key)
+    }
+
+    /// Asks a closure who is connected, rather than a [`PeerAddr`] among the request's extensions (or what axum or tonic put
+    /// there, with the features of these names).
+    ///
+    /// [`PeerAddr`]: crate::PeerAddr
+    #[must_use]
+    pub fn with_peer(self, tell: impl Fn(&Parts) -> Option<IpAddr> + Send + Sync + 'static) -> Self {
+        Self { peer: PeerSource::by(tell), ..self }
     }
 }
 
@@ -114,8 +132,8 @@ impl LimitLayer {
         let Some(policy) = in_force.policy() else {
             return inner.call(request.map(ReplayedBody::untouched)).await.map(passed);
         };
-        let peer = request.extensions().get::<PeerAddr>().map(|peer| peer.0);
         let (head, body) = request.into_parts();
+        let peer = self.peer.of(&head);
         let (mut body, bytes) = match read_body(policy, &head, peer, body).await {
             Ok(read) => read,
             Err(mut answer) => {
@@ -127,7 +145,7 @@ impl LimitLayer {
         };
         let seen = seen(&head, peer, bytes.as_deref());
         let mut verdict = in_force.check_with(&seen, None, CheckOptions::default()).await;
-        if let Some(mut refusal) = answer::refusal(&verdict, &policy.headers, &policy.problem) {
+        if let Some(mut refusal) = answer::refused(&head, &verdict, &policy.headers, &policy.problem) {
             if !is_whole(&head, &mut body).await {
                 refusal.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }
@@ -141,9 +159,8 @@ impl LimitLayer {
             request.extensions_mut().insert(client);
         }
         // A client that leaves before the answer, or a service that fails, leaves the charges where they are.
-        let mut response = inner.call(request).await.map(passed)?;
-        let settlement = settle::judged(pending, &response);
-        settle::give_back(&self.limiter, settlement, &mut verdict).await;
+        let response = inner.call(request).await?;
+        let mut response = settle::by_answer(&self.limiter, pending, response, &mut verdict).await;
         fields::add(response.headers_mut(), &verdict, &policy.headers);
         Ok(response)
     }
@@ -152,7 +169,7 @@ impl LimitLayer {
 /// Reads the body when a limit reads it; what was read is replayed to the service behind.
 async fn read_body<B, R>(
     policy: &Policy,
-    head: &http::request::Parts,
+    head: &Parts,
     peer: Option<IpAddr>,
     body: B,
 ) -> Result<(ReplayedBody<B>, Option<Bytes>), Response<AnswerBody<R>>>
@@ -165,8 +182,8 @@ where
     let most = policy.gateway.as_ref().map_or(MAX_KEY_BODY, |gateway| gateway.max_key_body);
     match tokio::time::timeout(KEY_BODY_TIMEOUT, ReplayedBody::read_whole(body, most)).await {
         Ok(Ok((body, bytes))) => Ok((body, Some(bytes))),
-        Ok(Err(error)) => Err(answer::unreadable(error, most)),
-        Err(_) => Err(answer::too_slow()),
+        Ok(Err(error)) => Err(answer::unreadable(head, error, most)),
+        Err(_) => Err(answer::too_slow(head)),
     }
 }
 
@@ -175,7 +192,7 @@ where
 /// On HTTP/1 the next request stands behind this one's body. A short body that is nearly there is thrown away, so that
 /// whoever shares the connection (a proxy's other clients) is not cut off; behind any other the server would close it, and
 /// has to say so. Who waits to be told to go on (`Expect`) has sent none and is told nothing.
-async fn is_whole<B>(head: &http::request::Parts, body: &mut ReplayedBody<B>) -> bool
+async fn is_whole<B>(head: &Parts, body: &mut ReplayedBody<B>) -> bool
 where
     B: Body<Data = Bytes> + Unpin,
 {
@@ -190,11 +207,7 @@ where
 }
 
 /// Returns a request as the policy sees it.
-fn seen<'a>(
-    head: &'a http::request::Parts,
-    peer: Option<IpAddr>,
-    body: Option<&'a [u8]>,
-) -> policy_file::Request<'a> {
+fn seen<'a>(head: &'a Parts, peer: Option<IpAddr>, body: Option<&'a [u8]>) -> policy_file::Request<'a> {
     let authority = head.uri.authority().map(http::uri::Authority::as_str);
     policy_file::Request {
         method: head.method.as_str(),

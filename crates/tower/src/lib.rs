@@ -42,12 +42,23 @@
 mod answer;
 mod body;
 mod fields;
+mod grpc;
 mod hold;
+mod key;
+mod keyed;
 mod layer;
+mod pace;
+mod peer;
 mod settle;
 
 pub use answer::{problem_response, refusal};
 pub use body::{AnswerBody, ReplayedBody};
 pub use fields::answer_fields;
-pub use layer::{LimitLayer, LimitService, PeerAddr, ResolvedClient};
+pub use grpc::is_grpc;
+pub use key::{Key, OnMissing};
+pub use keyed::{KeyedLayer, KeyedService};
+pub use layer::{LimitLayer, LimitService, ResolvedClient};
+pub use pace::{PaceError, PaceLayer, PaceService};
+pub use peer::PeerAddr;
 pub use settle::NeverForwarded;
+pub use tidegate::policy_file::{HeaderStyle, ResetUnit, TrustedProxies};

@@ -1,8 +1,11 @@
 //! Giving back what limits that count failures were charged with, once the answer is a success, or nobody was asked.
 
-use http::Response;
+use http::{HeaderMap, Response, StatusCode};
 use tidegate::{Limiter, Pending, Settlement, Verdict};
 use tokio::runtime::Handle;
+
+use crate::body::AnswerBody;
+use crate::grpc;
 
 /// Marks an answer that tells of trouble on the way to the service behind, not of what that service said: whatever its
 /// status, it is no success.
@@ -26,20 +29,84 @@ pub(crate) struct OwnAnswer;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NeverForwarded;
 
-/// Judges the charges that wait for this answer by it.
-pub(crate) fn judged<R>(pending: Pending, response: &Response<R>) -> Settlement {
-    if response.extensions().get::<NeverForwarded>().is_some() {
-        return pending.never_forwarded();
-    }
-    if pending.is_empty() || response.extensions().get::<OwnAnswer>().is_some() {
-        return Settlement::default();
-    }
-    pending.answered(response.status(), response.headers())
+/// Judges the charges that wait for an answer by it, and gives back what it gives back, before anybody sees it: a client's
+/// next request finds it there. The verdict tells the numbers after that.
+pub(crate) async fn by_answer<R>(
+    limiter: &Limiter,
+    pending: Pending,
+    response: Response<R>,
+    verdict: &mut Verdict,
+) -> Response<AnswerBody<R>> {
+    let settlement = match judged(pending, &response) {
+        Judged::Now(settlement) => settlement,
+        Judged::ByTrailers(pending) => {
+            let (status, headers) = (response.status(), response.headers().clone());
+            let outcome = Outcome { limiter: limiter.clone(), pending, status, headers };
+            return response.map(|body| AnswerBody::watched(body, outcome));
+        }
+    };
+    give_back(limiter, settlement, verdict).await;
+    response.map(AnswerBody::passed)
 }
 
-/// Gives back what an answer gives back, before anybody sees it: a client's next request finds it there. The verdict
-/// tells the numbers after that.
-pub(crate) async fn give_back(limiter: &Limiter, settlement: Settlement, verdict: &mut Verdict) {
+/// What an answer's head tells of its outcome.
+enum Judged {
+    /// What is given back.
+    Now(Settlement),
+    /// How it went stands at the end of its body.
+    ByTrailers(Pending),
+}
+
+fn judged<R>(pending: Pending, response: &Response<R>) -> Judged {
+    let (extensions, headers) = (response.extensions(), response.headers());
+    Judged::Now(if extensions.get::<NeverForwarded>().is_some() {
+        pending.never_forwarded()
+    } else if pending.is_empty() || extensions.get::<OwnAnswer>().is_some() {
+        Settlement::default()
+    } else if grpc::is_grpc_type(headers) {
+        // Every gRPC answer is HTTP 200: the status of HTTP says nothing of the call.
+        match headers.get(&grpc::STATUS) {
+            None => return Judged::ByTrailers(pending),
+            Some(code) if code == "0" => pending.answered(response.status(), headers),
+            Some(_) => Settlement::default(),
+        }
+    } else {
+        pending.answered(response.status(), headers)
+    })
+}
+
+/// The charges of a gRPC call whose outcome stands in the trailers of its answer. One that never comes leaves them.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    limiter: Limiter,
+    pending: Pending,
+    status: StatusCode,
+    headers: HeaderMap,
+}
+
+impl Outcome {
+    /// Gives back what a call's trailers give back; in a task of its own, since they are on their way to the client.
+    pub(crate) fn told_by(self, trailers: &HeaderMap) {
+        if trailers.get(&grpc::STATUS).is_none_or(|code| code != "0") {
+            return;
+        }
+        let Self { limiter, pending, status, mut headers } = self;
+        headers.extend(trailers.clone());
+        let settlement = pending.answered(status, &headers);
+        if settlement.is_empty() {
+            return;
+        }
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(async move {
+                if let Err(error) = limiter.settle(settlement).await {
+                    tracing::warn!(%error, "a charge that was to be given back may not have been");
+                }
+            });
+        }
+    }
+}
+
+async fn give_back(limiter: &Limiter, settlement: Settlement, verdict: &mut Verdict) {
     if settlement.is_empty() {
         return;
     }

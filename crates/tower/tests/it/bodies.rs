@@ -25,7 +25,7 @@ rules:
 ";
 
 /// A body in the frames it is given, of unknown length.
-struct Frames(VecDeque<Frame<Bytes>>);
+pub(crate) struct Frames(pub(crate) VecDeque<Frame<Bytes>>);
 
 impl Body for Frames {
     type Data = Bytes;

@@ -2,9 +2,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod bodies;
+mod examples;
 mod fields;
+mod grpc;
 mod holding;
+mod keyed;
 mod outage;
+mod pace;
 mod refusals;
+mod routers;
 mod settling;
 mod world;
