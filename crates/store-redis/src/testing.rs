@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use redis::{Connection, ConnectionLike as _};
 use tidegate_algorithms::{State, Timestamp};
-use tidegate_store::{Check, Decided, LimitId, Refund, Reply, Store, StoreError};
+use tidegate_store::{Check, Decided, KeyDigest, LimitId, Refund, Reply, Store, StoreError};
 
 pub use differential::{Tally, differential};
 
@@ -158,5 +158,9 @@ impl Store for Scripted {
 
     fn ping(&self) -> Reply<'_, ()> {
         Reply::ready(Ok(()))
+    }
+
+    fn digest(&self, limit: LimitId, key: &[u8]) -> Option<KeyDigest> {
+        self.names.digest(limit, key).ok().map(Digest::to_key)
     }
 }

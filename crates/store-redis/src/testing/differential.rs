@@ -46,7 +46,7 @@ pub struct Tally {
 /// # Errors
 /// On the first difference, with the seed and what was asked and told.
 pub fn differential(scripted: &Scripted, seed: u64, decisions: u64) -> Result<Tally, String> {
-    let (mut tally, mut seeds, mut number) = (Tally::default(), Numbers(seed), 0);
+    let (mut tally, mut seeds, mut number) = (Tally::default(), Numbers::new(seed), 0);
     while tally.decisions < decisions {
         let subject = match number % 8 {
             1 => Subject::Singles,
@@ -55,7 +55,7 @@ pub fn differential(scripted: &Scripted, seed: u64, decisions: u64) -> Result<Ta
         };
         // A log gets long where many calls ask little of it.
         let (calls, most) = if subject == Subject::Logs { (600, 4) } else { (60, 32) };
-        let mut run = Run::new(scripted, Numbers(seeds.below(u64::MAX)), subject)?;
+        let mut run = Run::new(scripted, Numbers::new(seeds.below(u64::MAX)), subject)?;
         for call in 0..calls {
             run.call(most, &mut tally).map_err(|fault| {
                 format!("seed {seed}, run {number}, call {call}, at {}: {fault}", run.clock.now.as_micros())

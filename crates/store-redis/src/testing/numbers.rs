@@ -1,27 +1,26 @@
 //! Random numbers, and quotas over the whole domain of them.
 
 use tidegate_algorithms::{Anchor, Calendar, Quota, QuotaError, Rate, Span};
+use tidegate_store::conformance;
 
-/// A seeded sequence (`SplitMix64`).
+/// A seeded sequence, of which quotas can be asked as well.
 #[derive(Debug, Clone)]
-pub(super) struct Numbers(pub(super) u64);
+pub(super) struct Numbers(conformance::Numbers);
 
 impl Numbers {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+    /// Begins the sequence of a seed.
+    pub(super) fn new(seed: u64) -> Self {
+        Self(conformance::Numbers::new(seed))
     }
 
     /// Returns a number below `bound`, 0 where there is none.
     pub(super) fn below(&mut self, bound: u64) -> u64 {
-        self.next().checked_rem(bound).unwrap_or(0)
+        self.0.below(bound)
     }
 
     /// Returns a place below `bound`.
     pub(super) fn index(&mut self, bound: usize) -> usize {
-        usize::try_from(self.below(bound as u64)).unwrap_or(0)
+        self.0.index(bound)
     }
 
     /// Returns whether one of `of` came up.

@@ -91,7 +91,7 @@ impl<'h, H: Harness> Run<'h, H> {
             naive,
             limits,
             plans,
-            numbers: Numbers(seed),
+            numbers: Numbers::new(seed),
             now: noon(),
             charges: Vec::new(),
             refunds_at_once: false,

@@ -18,6 +18,7 @@ mod differential;
 mod keys;
 mod lockout;
 mod naive;
+mod numbers;
 mod plans;
 mod refunds;
 mod single;
@@ -29,7 +30,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 
-use tidegate_algorithms::{Anchor, Ask, Calendar, Quota, Rate, Span, Timestamp};
+use tidegate_algorithms::{Anchor, Ask, Calendar, Quota, Rate, Span, State, Timestamp};
 
 use crate::{Check, Decided, LimitId, Refund, Reply, Store, StoreError};
 
@@ -38,6 +39,7 @@ pub use differential::*;
 pub use keys::*;
 pub use lockout::*;
 pub use naive::Naive;
+pub use numbers::Numbers;
 pub use plans::*;
 pub use refunds::*;
 pub use single::*;
@@ -107,6 +109,7 @@ macro_rules! each_behaviour {
             a_thousand_charges_at_once_that_are_all_given_back_leave_nothing
             a_refund_of_a_batch_gives_back_each_charge
             a_refund_of_a_forgotten_key_gives_nothing
+            what_a_state_holds_is_given_back_by_the_keys_name
             limits_do_not_share
             keys_do_not_share
             any_bytes_are_a_key
@@ -193,6 +196,10 @@ impl<'h, H: Harness> Bench<'h, H> {
         self.wait(self.store.refund(refunds, Some(at)));
     }
 
+    fn inspect(&self, limit: LimitId, key: &[u8]) -> Option<State> {
+        self.wait(self.store.inspect(limit, key))
+    }
+
     fn wait<T>(&self, reply: Reply<'_, T>) -> T {
         self.harness.wait(reply).unwrap_or_else(|error| panic!("the store did not answer: {error}"))
     }
@@ -254,28 +261,4 @@ fn asking(units: u32, check: Check<'_>) -> Check<'_> {
 
 fn shadow(check: Check<'_>) -> Check<'_> {
     Check { shadow: true, ..check }
-}
-
-/// A small generator: the same numbers in every run.
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound.max(1)
-    }
-
-    fn index(&mut self, bound: usize) -> usize {
-        usize::try_from(self.below(bound as u64)).unwrap_or(0)
-    }
-
-    fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
-        from.get(self.index(from.len())).unwrap_or_else(|| panic!("nothing to pick from"))
-    }
 }

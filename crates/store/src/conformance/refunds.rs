@@ -1,6 +1,6 @@
 //! Refunds: what was charged and no more.
 
-use tidegate_algorithms::Quota;
+use tidegate_algorithms::{Quota, give_back_receipts};
 
 use super::{Bench, Harness, asking, built, check, each_algorithm, noon, rate, secs};
 use crate::{ChargeReceipt, Decided, Give, Refund, Store};
@@ -164,5 +164,40 @@ pub fn a_thousand_charges_at_once_that_are_all_given_back_leave_nothing(harness:
         }
         assert_eq!(bench.left(asked, noon()), 1_000, "{quota:?}");
         assert!(bench.decide(&[asking(1_000, asked)], noon()).admitted, "{quota:?}");
+    }
+}
+
+/// Units are given back without a receipt, by the name the store has for the key: as many as the state holds and no more.
+pub fn what_a_state_holds_is_given_back_by_the_keys_name(harness: &impl Harness) {
+    for quota in &each_algorithm(5) {
+        let bench = Bench::new(harness);
+        let limit = bench.limit("one");
+        let asked = check(limit, b"k", quota);
+        let give_back = |units| {
+            let Some(state) = bench.inspect(limit, b"k") else { return };
+            let key = bench.store.digest(limit, b"k").unwrap_or_else(|| panic!("no name for a key"));
+            let receipts = give_back_receipts(quota, &state, units, noon());
+            let refunds: Vec<Refund<'_>> = receipts
+                .into_iter()
+                .map(|receipt| {
+                    let receipt = ChargeReceipt::new(limit, key, quota, receipt);
+                    Refund { receipt, quota, give: Give::Charge }
+                })
+                .collect();
+            bench.refund(&refunds, noon());
+        };
+        give_back(1);
+        assert_eq!(bench.left(asked, noon()), 5, "{quota:?}");
+        bench.decide(&[asked], noon());
+        let charged = bench.decide(&[asked], noon());
+        assert_eq!(Some(receipt(&charged).key()), bench.store.digest(limit, b"k"), "{quota:?}");
+        let queue = matches!(quota, Quota::LeakyBucket(_));
+        give_back(1);
+        assert_eq!(bench.left(asked, noon()), if queue { 3 } else { 4 }, "{quota:?}");
+        give_back(u32::MAX);
+        give_back(u32::MAX);
+        assert_eq!(bench.left(asked, noon()), if queue { 3 } else { 5 }, "{quota:?}");
+        let left = bench.left(asked, noon());
+        assert_eq!(bench.drain(asked, noon()), left, "{quota:?}");
     }
 }
