@@ -1,12 +1,154 @@
 //! Envoy's rate-limit service, version 3, and the JSON door beside it.
+//!
+//! | what | answers |
+//! |---|---|
+//! | `envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit` | `OK` or `OVER_LIMIT`, with what Envoy needs to answer |
+//! | `grpc.health.v1.Health` | `NOT_SERVING` once a stop was asked for |
+//! | `grpc.reflection.v1` and `v1alpha` | what can be called |
+//! | `POST /json` | the same question and answer as JSON, by status: 200, 429, 400, 401, 500 |
+//! | `GET /healthcheck` | 200 `OK`, 500 once a stop was asked for |
+//!
+//! Envoy lets a request pass when it is answered with an error (`failure_mode_deny: false`, which is its default). So a
+//! question that can be read is answered, and an error says one of these: that the question makes no sense, that the caller has
+//! no token, or, where the policy chose `on_deny: unavailable`, that the store is gone. A key that cannot be read in one way
+//! only is answered 400 elsewhere; here it is `OVER_LIMIT`, with a body that says why.
+
+mod answer;
+mod decide;
+mod guard;
+mod health;
+pub(crate) mod hits;
+mod json;
+mod message;
+mod metadata;
+mod question;
+mod reflection;
+mod status;
+mod unit;
+
+use std::convert::Infallible;
+use std::sync::Arc;
 
 use axum::Router;
-use tidegate::Limiter;
+use axum::body::Body;
+use axum::extract::{Request as HttpRequest, State};
+use axum::response::{IntoResponse, Response as HttpResponse};
+use axum::routing::{get, post};
+use envoy_types::pb::envoy::service::ratelimit::v3::RateLimitResponse;
+use http::StatusCode;
+use tidegate::policy_file::OnDeny;
+use tidegate::{Limiter, Ruling};
+use tokio_util::sync::CancellationToken;
+use tonic::codegen::BoxFuture;
+use tonic::server::NamedService;
+use tonic::server::{Grpc, UnaryService};
+use tonic::{Request, Response, Status};
+use tonic_health::pb::health_server::HealthServer;
+use tonic_prost::ProstCodec;
+use tower_service::Service;
 
 use crate::api::TokenInForce;
+use crate::problem::with_methods;
+use decide::{Terms, decide};
+use hits::Hits;
+use message::Asked;
+use question::Question;
 
-/// Builds the service over a limiter; with a token every call demands it.
-pub fn router(limiter: Limiter, token: TokenInForce) -> Router {
-    let _ = (limiter, token);
-    Router::new()
+/// The service's full name.
+const SERVICE: &str = "envoy.service.ratelimit.v3.RateLimitService";
+/// The path of its one call.
+const CALL: &str = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
+
+/// The most bytes of a question: with 128 descriptors of 64 entries each, 128 bytes an entry.
+const MAX_BYTES: usize = 1 << 20;
+
+/// What answers.
+#[derive(Debug, Clone)]
+struct Face {
+    limiter: Limiter,
+    hits: Hits,
+    draining: CancellationToken,
+}
+
+/// Builds the service over a limiter; with a token every call but those about health demands it.
+pub fn router(limiter: Limiter, token: TokenInForce, draining: CancellationToken) -> Router {
+    router_with(limiter, token, draining, Hits::default())
+}
+
+/// Builds the service over a limiter, with counters that somebody else shows.
+pub(crate) fn router_with(
+    limiter: Limiter,
+    token: TokenInForce,
+    draining: CancellationToken,
+    hits: Hits,
+) -> Router {
+    let health = HealthServer::new(health::Serving { draining: draining.clone() });
+    let standard = reflection::add(with(Router::new(), health));
+    let own = Router::new()
+        .route(CALL, post(should_rate_limit))
+        .route("/json", post(json::json))
+        .route("/healthcheck", get(healthcheck))
+        .with_state(Face { limiter, hits, draining });
+    let all = standard.merge(own).fallback(guard::nothing_here);
+    with_methods(all.layer(axum::middleware::from_fn_with_state(token, guard::demand)))
+}
+
+/// Adds a service of gRPC under its name.
+fn with<S>(router: Router, service: S) -> Router
+where
+    S: Service<HttpRequest, Error = Infallible> + NamedService + Clone + Send + Sync + 'static,
+    S::Response: IntoResponse,
+    S::Future: Send + 'static,
+{
+    router.route_service(&format!("/{}/{{*call}}", S::NAME), service)
+}
+
+/// Answers the call by gRPC.
+async fn should_rate_limit(State(face): State<Face>, request: HttpRequest) -> HttpResponse {
+    let codec = ProstCodec::<RateLimitResponse, Asked>::default();
+    let mut grpc = Grpc::new(codec).apply_max_message_size_config(Some(MAX_BYTES), None);
+    grpc.unary(face, request.map(tonic::body::Body::new)).await.map(Body::new)
+}
+
+impl UnaryService<Asked> for Face {
+    type Response = RateLimitResponse;
+    type Future = BoxFuture<Response<RateLimitResponse>, Status>;
+
+    fn call(&mut self, request: Request<Asked>) -> Self::Future {
+        let face = self.clone();
+        Box::pin(async move { face.answer(request.into_inner()).await.map(Response::new) })
+    }
+}
+
+impl Face {
+    /// Answers a question under the policy in force at this moment.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a question that makes no sense; `UNAVAILABLE` when the store is gone, a rule denies then, and
+    /// the policy wants Envoy to choose.
+    async fn answer(&self, asked: Asked) -> Result<RateLimitResponse, Status> {
+        let snapshot = self.limiter.snapshot();
+        let policy = snapshot.policy();
+        let question = Question::of(asked).map_err(|nonsense| {
+            tracing::warn!(%nonsense, "Envoy asks what makes no sense, and may let the request pass");
+            Status::invalid_argument(nonsense.to_string())
+        })?;
+        let question = Arc::new(question.under(policy));
+        let Some(policy) = policy else { return Ok(answer::unlimited(question.descriptors.len())) };
+        let decided = decide(&snapshot, &question, Terms::of(policy)).await;
+        self.hits.count(policy, &question, &decided);
+        let passes_on = policy.envoy.as_ref().is_some_and(|face| face.on_deny == OnDeny::Unavailable);
+        if passes_on && *decided.verdict.ruling() == Ruling::StoreDown {
+            return Err(Status::unavailable("the limiter's store is unreachable, and a rule denies then"));
+        }
+        Ok(answer::reply(policy, &decided))
+    }
+}
+
+async fn healthcheck(State(face): State<Face>) -> (StatusCode, &'static str) {
+    if face.draining.is_cancelled() {
+        (StatusCode::INTERNAL_SERVER_ERROR, "draining")
+    } else {
+        (StatusCode::OK, "OK")
+    }
 }

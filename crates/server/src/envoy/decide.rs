@@ -1,0 +1,108 @@
+//! Deciding a question within its time.
+//!
+//! Envoy waits 20 ms unless it is told otherwise, and lets pass what comes later. What the store has not decided within a
+//! shorter time is therefore decided without it, as the limits choose for that case. The call to the store goes on: what it
+//! charges stays charged, and an outage is noticed by whoever watches the store.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tidegate::policy_file::{self, Counting, Policy};
+use tidegate::{
+    CheckOptions, DescriptorAnswer, DescriptorAsk, DescriptorStatus, DescriptorsVerdict, Snapshot, Span,
+};
+
+use super::question::{Descriptor, Question};
+
+/// How a question is decided.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Terms {
+    counting: Counting,
+    timeout: Duration,
+}
+
+/// Nobody holds a request here: what would have to wait for a leaky bucket is refused.
+const OPTIONS: CheckOptions = CheckOptions { at: None, max_delay: Span::ZERO, cost: None, peek: false };
+
+impl Terms {
+    /// Returns the policy's, or what a policy without this face would have.
+    pub(super) fn of(policy: &Policy) -> Self {
+        let face = policy.envoy.as_ref();
+        Self {
+            counting: face.map_or(Counting::AllOrNothing, |face| face.counting),
+            timeout: face.map_or(Duration::from_millis(12), |face| face.timeout.as_duration()),
+        }
+    }
+}
+
+/// Decides a question.
+pub(super) async fn decide(
+    snapshot: &Snapshot,
+    question: &Arc<Question>,
+    terms: Terms,
+) -> DescriptorsVerdict {
+    let asking = ask(snapshot.clone(), Arc::clone(question), terms.counting);
+    let mut asking = Box::pin(asking);
+    if let Ok(verdict) = tokio::time::timeout(terms.timeout, &mut asking).await {
+        return verdict;
+    }
+    tokio::spawn(asking);
+    tracing::debug!(timeout = ?terms.timeout, "no decision in time for Envoy: decided without the store");
+    let entries = entries(question);
+    snapshot.descriptors_without_store(&asks(question, &entries), terms.counting, OPTIONS)
+}
+
+/// Gives back what is to be given back, looks where only a look is wanted, then asks about the whole.
+///
+/// A look is refused where nothing is left. By the limits alone it never would be, since it takes nothing, and what is charged
+/// once an answer is done (`apply_on_stream_done`) is refused to nobody: such a pair would limit nothing.
+async fn ask(snapshot: Snapshot, question: Arc<Question>, counting: Counting) -> DescriptorsVerdict {
+    let entries = entries(&question);
+    let all = asks(&question, &entries);
+    give_back(&snapshot, &question, &all).await;
+    let looks = |descriptor: &Descriptor| descriptor.hits == Some(0) && !descriptor.gives_back;
+    if question.descriptors.iter().any(looks) {
+        let asked = all.iter().zip(&question.descriptors);
+        let ones = asked.map(|(ask, descriptor)| DescriptorAsk {
+            hits: if looks(descriptor) { Some(1) } else { ask.hits },
+            ..ask.clone()
+        });
+        let ones: Vec<_> = ones.collect();
+        let options = CheckOptions { peek: true, ..OPTIONS };
+        let decided = snapshot.check_descriptors(&ones, counting, options).await;
+        let is_over =
+            |answer: &DescriptorAnswer| matches!(answer.status, DescriptorStatus::Decided { over: true, .. });
+        let mut looked = decided.answers.iter().zip(&question.descriptors);
+        let refused = looked.any(|(answer, descriptor)| looks(descriptor) && is_over(answer));
+        if refused && !decided.verdict.is_allowed() {
+            return decided;
+        }
+    }
+    snapshot.check_descriptors(&all, counting, OPTIONS).await
+}
+
+async fn give_back(snapshot: &Snapshot, question: &Question, asks: &[DescriptorAsk<'_>]) {
+    let asked = asks.iter().zip(&question.descriptors).filter(|(_, descriptor)| descriptor.gives_back);
+    let given: Vec<_> =
+        asked.map(|(ask, descriptor)| DescriptorAsk { hits: descriptor.hits, ..ask.clone() }).collect();
+    if given.is_empty() {
+        return;
+    }
+    if let Err(error) = snapshot.give_back_descriptors(&given, None).await {
+        tracing::warn!(%error, domain = question.domain, "hits were not given back; they stay charged");
+    }
+}
+
+/// What is given back is looked at besides, so that its status tells where it stands.
+fn asks<'a>(question: &'a Question, entries: &'a [Vec<(&'a str, &'a str)>]) -> Vec<DescriptorAsk<'a>> {
+    let asks = question.descriptors.iter().zip(entries).map(|(descriptor, entries)| DescriptorAsk {
+        descriptor: policy_file::Descriptor { domain: &question.domain, entries },
+        hits: if descriptor.gives_back { Some(0) } else { descriptor.hits },
+        limit: descriptor.limit.clone(),
+    });
+    asks.collect()
+}
+
+fn entries(question: &Question) -> Vec<Vec<(&str, &str)>> {
+    question.descriptors.iter().map(Descriptor::entries).collect()
+}
