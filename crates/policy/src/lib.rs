@@ -60,6 +60,7 @@ pub mod import;
 mod key;
 mod limit;
 mod matcher;
+pub mod overlay;
 mod path;
 mod plan;
 mod policy;

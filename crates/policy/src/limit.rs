@@ -8,6 +8,7 @@ use tidegate_algorithms::Quota;
 use crate::cost::Cost;
 use crate::count::Count;
 use crate::key::{Key, digest, written_digest};
+use crate::overlay::{Overlays, is_identity};
 use crate::plan::{Override, Plans};
 use crate::policy::Mode;
 use crate::problem::At;
@@ -50,6 +51,8 @@ pub struct Limit {
     pub was: Vec<String>,
     /// Where other programs count as well, if they do.
     pub shared_counter: Option<SharedCounter>,
+    /// What an operator has laid over it at run time; a file says nothing of it.
+    pub overlays: Overlays,
     /// Where it stands.
     pub at: At,
 }
@@ -88,7 +91,7 @@ impl<'a> Whose<'a> {
         match self {
             Self::Everybody => None,
             Self::Plan(name) => Some(Cow::Borrowed(name)),
-            Self::Key(value) if written_digest(value).is_some() => Some(Cow::Borrowed(value)),
+            Self::Key(value) if is_name(value) => Some(Cow::Borrowed(value)),
             Self::Key(value) => {
                 let mut shown = String::from("sha256:");
                 for byte in digest(value) {
@@ -106,7 +109,7 @@ impl<'a> Whose<'a> {
         match (self, identities) {
             (Self::Everybody, _) => None,
             (Self::Plan(name), _) => Some(Cow::Borrowed(name)),
-            (Self::Key(value), _) if written_digest(value).is_some() => Some(Cow::Borrowed(value)),
+            (Self::Key(value), _) if is_name(value) => Some(Cow::Borrowed(value)),
             (Self::Key(value), Some(identities)) => {
                 let key = limit.key.written(value).unwrap_or_default();
                 Some(Cow::Owned(identities.identity(limit.storage_name(), &key)))
@@ -116,15 +119,22 @@ impl<'a> Whose<'a> {
     }
 }
 
+/// Returns whether a value as it is written tells nobody which key is meant: a digest, or the name that the key has outside
+/// the process, as exceptions made at run time have it.
+fn is_name(value: &str) -> bool {
+    written_digest(value).is_some() || is_identity(value)
+}
+
 impl Limit {
-    /// Returns all terms of the limit with those they are for: everybody's or each plan's first, then the overrides.
+    /// Returns all terms of the limit with those they are for: everybody's or each plan's first, then the overrides, then
+    /// those of keys for which an operator has made an exception at run time.
     /// [`Limit::choose`](crate::Limit::choose) gives an index into them.
     pub fn variants(&self) -> impl Iterator<Item = (Whose<'_>, &Terms)> {
         let base = self.plans.is_none().then_some((Whose::Everybody, &self.terms));
         let plans = self.plans.iter().flat_map(|plans| &plans.list);
         let plans = plans.map(|plan| (Whose::Plan(plan.name.as_str()), &plan.terms));
         let overrides = self.overrides.iter().map(|one| (Whose::Key(one.value.as_str()), &one.terms));
-        base.into_iter().chain(plans).chain(overrides)
+        base.into_iter().chain(plans).chain(overrides).chain(self.overlays.variants())
     }
 
     /// Returns the names of the keys the limit looks at, to count on them, for its cost or for its plan: ready-made keys

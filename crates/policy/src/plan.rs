@@ -7,6 +7,7 @@ use tidegate_algorithms::Timestamp;
 use crate::date;
 use crate::key::Part;
 use crate::limit::{Limit, Terms};
+use crate::overlay::Found;
 use crate::request::{Ambiguous, Facts};
 use crate::values::Values;
 
@@ -60,11 +61,13 @@ pub struct Choice {
     pub variant: usize,
     /// Whether the request names a plan that the limit does not have, so that the default stands in for it.
     pub unknown_plan: bool,
+    /// Whether the limit does not look at the request, since an operator has turned it off for a while.
+    pub off: bool,
 }
 
 impl Choice {
     fn of(variant: usize) -> Self {
-        Self { variant, unknown_plan: false }
+        Self { variant, unknown_plan: false, off: false }
     }
 }
 
@@ -131,7 +134,8 @@ impl Plans {
         };
         let Some(name) = part.text(facts)? else { return Ok(Choice::of(self.default)) };
         let found = self.list.iter().position(|plan| plan.name == name);
-        Ok(Choice { variant: found.unwrap_or(self.default), unknown_plan: found.is_none() })
+        let variant = found.unwrap_or(self.default);
+        Ok(Choice { unknown_plan: found.is_none(), ..Choice::of(variant) })
     }
 }
 
@@ -150,15 +154,30 @@ impl Override {
 impl Limit {
     /// Chooses the terms for a request.
     ///
-    /// An override for the request's key goes before its plan.
+    /// An exception that an operator has made for the request's key goes before an override of the file, and that before
+    /// its plan.
     ///
     /// # Errors
     /// When what chooses can be read in more than one way.
     pub fn choose(&self, facts: &Facts<'_>) -> Result<Choice, Ambiguous> {
+        match self.exception_for(facts)? {
+            Some(Found::Off) => return Ok(Choice { off: true, ..Choice::of(0) }),
+            Some(Found::Terms { first, by_plan }) => {
+                let plan = if by_plan { self.choose_plan(facts)? } else { Choice::of(0) };
+                let before = self.own_variants().saturating_add(first);
+                return Ok(Choice { variant: before.saturating_add(plan.variant), ..plan });
+            }
+            None if self.is_off() => return Ok(Choice { off: true, ..Choice::of(0) }),
+            None => {}
+        }
         if let Some(index) = self.override_for(facts)? {
             let before = self.plans.as_ref().map_or(1, |plans| plans.list.len());
             return Ok(Choice::of(before.saturating_add(index)));
         }
+        self.choose_plan(facts)
+    }
+
+    fn choose_plan(&self, facts: &Facts<'_>) -> Result<Choice, Ambiguous> {
         self.plans.as_ref().map_or(Ok(Choice::of(0)), |plans| plans.choose(facts))
     }
 

@@ -58,6 +58,7 @@ fn differ(before: &Limit, after: &Limit) -> bool {
         plans: after.plans.clone(),
         overrides: after.overrides.clone(),
         overridden: after.overridden.clone(),
+        overlays: after.overlays.clone(),
         ..before.clone()
     };
     like != *after

@@ -8,6 +8,7 @@ use crate::cost::Cost;
 use crate::count::Count;
 use crate::file::{Fields, Node, Report, is_name, one_or_more};
 use crate::limit::{Limit, Terms, Whose};
+use crate::overlay::Overlays;
 use crate::plan::Plans;
 use crate::policy::Mode;
 use crate::problem::{At, Place};
@@ -75,6 +76,7 @@ pub(super) fn read(
         alert_at,
         was: was.unwrap_or_default(),
         shared_counter: counter,
+        overlays: Overlays::default(),
         at: At(place),
     };
     check_cost(&limit, places.cost, report);
@@ -152,7 +154,7 @@ fn check_cost(limit: &Limit, place: Place, report: &mut Report) {
 }
 
 /// Returns which requests cost more than `most`, in words.
-fn too_much(cost: &Cost, most: u32) -> Vec<String> {
+pub(crate) fn too_much(cost: &Cost, most: u32) -> Vec<String> {
     let usual = cost.usual();
     let Cost::Table(table) = cost else {
         let unless = if matches!(cost, Cost::Units(_)) { "" } else { " by default" };

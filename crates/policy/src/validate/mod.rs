@@ -39,6 +39,7 @@ pub(crate) use algorithms::read as algorithm;
 pub(crate) use examined::{code as written_code, number, share};
 
 pub(crate) use algorithms::ALGORITHMS;
+pub(crate) use limits::too_much;
 use tidegate_algorithms::Span;
 
 pub(crate) use overlap::lies_within;

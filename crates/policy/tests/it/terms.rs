@@ -225,8 +225,10 @@ fn a_plan_in_a_header_is_believed_of_trusted_peers_only() {
     let policy =
         with(&PLANS.replace("PLAN", "plan: { header: x-plan, from: trusted_proxies, default: free }"));
     let plan = |headers: &[(&'static str, &str)], from: Said<'_>| choose(&policy, Said { headers, ..from });
-    let (free, premium) =
-        (Choice { variant: 0, unknown_plan: false }, Choice { variant: 1, unknown_plan: false });
+    let (free, premium) = (
+        Choice { variant: 0, unknown_plan: false, off: false },
+        Choice { variant: 1, unknown_plan: false, off: false },
+    );
     assert_eq!(plan(&[("x-plan", "premium")], PROXY), Ok(premium));
     assert_eq!(plan(&[("x-plan", "premium")], NOTHING), Ok(free));
     assert_eq!(plan(&[("x-plan", "free")], PROXY), Ok(free));
