@@ -90,7 +90,7 @@ mod tests {
             "\0",
         ] {
             let quoted = quote(text);
-            assert!(!quoted.chars().any(|character| character.is_control()), "{quoted}");
+            assert!(!quoted.chars().any(char::is_control), "{quoted}");
             let back = read(&format!("[{quoted}]"));
             let Value::List(items) = back.value else { panic!("{quoted}") };
             assert_eq!(items[0].value, Value::Scalar { text: text.to_owned(), plain: false });

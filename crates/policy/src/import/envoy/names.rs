@@ -80,7 +80,9 @@ mod tests {
 
     fn all(lists: &[&[&str]]) -> Vec<String> {
         let mut names = Names::default();
-        lists.iter().for_each(|parts| names.want(parts));
+        for parts in lists {
+            names.want(parts);
+        }
         lists.iter().map(|parts| names.give(parts)).collect()
     }
 

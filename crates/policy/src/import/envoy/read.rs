@@ -146,13 +146,12 @@ fn unlimited_allowance(members: &[Entry], notes: &mut Notes<'_>) -> Option<Allow
 }
 
 fn allowance(node: &Node, members: &[Entry], notes: &mut Notes<'_>) -> Option<Allowance> {
-    let requests = match member(members, "requests_per_unit") {
-        Some(number) => notes.number(number, "requests_per_unit"),
-        None => {
-            let message = "a rate_limit without `requests_per_unit` is one of 0: nothing passes";
-            notes.remark(node.place, message, "write it out, if that is not meant");
-            Some(0)
-        }
+    let requests = if let Some(number) = member(members, "requests_per_unit") {
+        notes.number(number, "requests_per_unit")
+    } else {
+        let message = "a rate_limit without `requests_per_unit` is one of 0: nothing passes";
+        notes.remark(node.place, message, "write it out, if that is not meant");
+        Some(0)
     };
     let unit_node = member(members, "unit");
     let written = notes.text(unit_node, "unit");

@@ -27,7 +27,7 @@ pub(super) struct Entry<'c> {
     pub(super) called: Option<String>,
 }
 
-impl<'c> Entry<'c> {
+impl Entry<'_> {
     /// Returns the name by which keys and metrics read its value.
     pub(super) fn name(&self) -> &str {
         self.called.as_deref().unwrap_or(&self.level.key)
@@ -54,7 +54,9 @@ pub(super) fn rules(domains: &[Domain]) -> Vec<Rule<'_>> {
     }
     let mut names = Names::default();
     let parts: Vec<Vec<String>> = rules.iter().map(name_parts).collect();
-    parts.iter().for_each(|parts| names.want(&as_strs(parts)));
+    for parts in &parts {
+        names.want(&as_strs(parts));
+    }
     for (rule, parts) in rules.iter_mut().zip(&parts) {
         rule.name = names.give(&as_strs(parts));
     }
