@@ -8,6 +8,7 @@
 //! | `GET`, `POST /v1/why` | 200 with what is behind a verdict |
 //! | `GET /v1/policy` | the policy in force |
 //! | `GET /openapi.json` | this API, described |
+//! | `/auth`, `/auth/nginx` | what a proxy that asks before it forwards is to do with a request |
 //!
 //! A verdict is an answer, not an error: a status other than 200 means that the call itself is at fault (4xx), or that
 //! the store left a refund open (503), and its body is a problem document (RFC 9457). One call asks for one verdict,
@@ -18,6 +19,7 @@ mod book;
 mod call;
 mod check;
 mod fields;
+mod forward;
 mod names;
 mod openapi;
 mod outcome;
@@ -56,7 +58,8 @@ struct Api {
     names: Arc<NamesInForce>,
 }
 
-/// Builds the decision API over a limiter; with a token, every route under `/v1/` demands it.
+/// Builds the decision API over a limiter; with a token, every route under `/v1/` demands it, and so do those for proxies in
+/// a field of their own.
 pub fn router(limiter: Limiter, token: Option<Token>) -> Router {
     router_with(limiter, token.into())
 }
@@ -73,6 +76,7 @@ pub fn router_with(limiter: Limiter, token: TokenInForce) -> Router {
             .route("/policy", get(policy::policy)),
     );
     let calls = calls.layer(axum::middleware::from_fn_with_state(token.clone(), demand));
+    let forward = forward::routes(limiter.clone(), token.clone());
     let names = Arc::<NamesInForce>::default();
     let (described, of) = (limiter.clone(), Arc::clone(&names));
     let document = get(move || {
@@ -81,5 +85,5 @@ pub fn router_with(limiter: Limiter, token: TokenInForce) -> Router {
     });
     let api = Api { limiter, book: Arc::default(), names };
     let routes = with_problems(Router::new().nest("/v1", calls).route("/openapi.json", document));
-    with_methods(routes.with_state(api))
+    with_methods(routes.with_state(api).merge(forward))
 }

@@ -1,0 +1,95 @@
+//! Who may ask: trusted proxies, with the token where one is demanded.
+//!
+//! Whoever asks says on whose behalf, about what request, and so uses up quota of anybody's. Where the policy counts hops
+//! instead of naming networks, whoever reaches the listener is a hop: on loopback, or with the token.
+
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use axum::response::{IntoResponse, Response};
+use http::header::WWW_AUTHENTICATE;
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, StatusCode};
+use tidegate::policy_file::Policy;
+use tidegate_tower::PeerAddr;
+
+use super::original::Unreadable;
+use crate::api::TokenInForce;
+use crate::net::PeerInfo;
+use crate::problem::Problem;
+
+/// The field of the token. `Authorization` is the client's own in these calls.
+pub(super) static TOKEN: HeaderName = HeaderName::from_static("x-tidegate-token");
+
+/// The door, and whether it has been told in the log who was turned away.
+#[derive(Debug)]
+pub(super) struct Door {
+    token: TokenInForce,
+    told_of_stranger: AtomicBool,
+    told_of_unreadable: AtomicBool,
+}
+
+impl Door {
+    pub(super) fn new(token: TokenInForce) -> Self {
+        Self { token, told_of_stranger: AtomicBool::default(), told_of_unreadable: AtomicBool::default() }
+    }
+
+    /// Returns the proxy that asks, and takes the token out of its call.
+    ///
+    /// # Errors
+    /// With the answer to somebody who may not ask.
+    pub(super) fn admit(&self, head: &mut Parts, policy: Option<&Policy>) -> Result<IpAddr, Response> {
+        let brought = self.brings_token(&head.headers);
+        head.headers.remove(&TOKEN);
+        if !brought {
+            let detail = format!(
+                "this API demands a token; let the proxy set `{TOKEN}` to the one in the API's token file"
+            );
+            let problem = Problem::new(StatusCode::UNAUTHORIZED, detail);
+            return Err(([(WWW_AUTHENTICATE, "Tidegate realm=\"tidegate\"")], problem).into_response());
+        }
+        let info = head.extensions.get::<PeerInfo>().map(PeerInfo::ip);
+        let peer = info.or_else(|| head.extensions.get::<PeerAddr>().map(|peer| peer.0));
+        let Some(peer) = peer else {
+            let detail = "the address that asks is not known; put a PeerAddr into the request's extensions";
+            return Err(Problem::new(StatusCode::FORBIDDEN, detail).into_response());
+        };
+        if policy.is_some_and(|policy| policy.trusted.trusts(peer)) {
+            return Ok(peer);
+        }
+        Err(self.stranger(peer))
+    }
+
+    /// Returns whether a call has exactly one token, the right one, where one is demanded.
+    fn brings_token(&self, headers: &HeaderMap) -> bool {
+        let Some(token) = self.token.get() else { return true };
+        let mut given = headers.get_all(&TOKEN).iter();
+        match (given.next(), given.next()) {
+            (Some(given), None) => token.is(given.as_bytes()),
+            _ => false,
+        }
+    }
+
+    fn stranger(&self, peer: IpAddr) -> Response {
+        if !self.told_of_stranger.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                %peer,
+                "somebody who is not in trusted_proxies asks about requests and is refused; \
+                 if it is your proxy, list it"
+            );
+        }
+        let detail = format!(
+            "{peer} is no trusted proxy, and nobody else may ask; if it is your proxy, list it: \
+             `trusted_proxies: [{peer}]`"
+        );
+        Problem::new(StatusCode::FORBIDDEN, detail).into_response()
+    }
+
+    /// Answers a call that does not say which request it is about.
+    pub(super) fn unreadable(&self, error: &Unreadable) -> Response {
+        if !self.told_of_unreadable.swap(true, Ordering::Relaxed) {
+            tracing::warn!(why = %error, "a proxy asks about a request that cannot be told");
+        }
+        Problem::new(StatusCode::BAD_REQUEST, error.to_string()).into_response()
+    }
+}
