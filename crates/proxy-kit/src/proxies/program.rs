@@ -16,7 +16,11 @@ pub(super) fn find(program: &str) -> Command {
     let own = folder.as_deref().and_then(|folder| Some((folder, in_folder(folder, program)?)));
     if let Some((folder, path)) = own {
         let mut command = Command::new(path);
-        command.env("LD_LIBRARY_PATH", libraries(folder));
+        let libraries = libraries(folder);
+        // An empty one would name the folder that the program runs in.
+        if !libraries.is_empty() {
+            command.env("LD_LIBRARY_PATH", libraries);
+        }
         return command;
     }
     let path = env::var_os("PATH").unwrap_or_default();
