@@ -14,6 +14,18 @@
 //! # Ok(()) }
 //! ```
 //!
+//! A service on axum, tonic or plain tower takes the layer of the crate `tidegate-tower`, and is limited in five lines:
+//!
+//! ```ignore
+//! let ten_a_minute = Limit::new("per-client", Quota::sliding_counter(10, Span::from_secs(60))?);
+//! let limiter = Limiter::in_memory([ten_a_minute])?;
+//! let limits = LimitLayer::keyed(limiter, "per-client", Key::client())?;
+//! let app = Router::new().route("/", routing::get(hello)).layer(limits);
+//! axum::serve(listener, app.into_make_service_with_connect_info::<SocketAddr>()).await?;
+//! ```
+//!
+//! A client that keeps to a limit waits for it: [`Limiter::until_ready`].
+//!
 //! With the feature `policy` (on by default) a limiter is built from a policy file and checks whole requests:
 //! [`Limiter::from_policy`], [`Limiter::check`].
 //!
@@ -45,8 +57,12 @@ mod give_back;
 #[cfg(feature = "policy")]
 mod identity;
 mod inner;
+#[cfg(feature = "policy")]
+mod inspect;
 mod limit;
 mod limiter;
+#[cfg(feature = "policy")]
+mod notes;
 #[cfg_attr(not(feature = "policy"), allow(dead_code, reason = "rules and missing keys are a policy's"))]
 mod observe;
 mod options;
@@ -76,6 +92,8 @@ pub use alert::Nearing;
 pub use descriptors::{DescriptorAnswer, DescriptorAsk, DescriptorStatus, DescriptorsVerdict};
 pub use each::KeyCheck;
 pub use explain::readable;
+#[cfg(feature = "policy")]
+pub use inspect::Inspected;
 pub use limit::{Counts, Disclosure, Limit, OnStoreFailure, OnSuccess};
 pub use limiter::{Limiter, Snapshot};
 pub use observe::{LimitObserved, Observed, TermsObserved};
@@ -97,5 +115,6 @@ pub use tidegate_store::{BUCKETS as DURATION_BUCKETS, Durations, DurationsSeen, 
 pub use tidegate_store::{
     MemoryOptions, MemoryStore, Restored, Snapshot as StoreSnapshot, SnapshotError, Store, StoreError, Usage,
 };
+pub use tidegate_store::{Note, Noted, Notes};
 pub use verdict::{BadKey, Denial, LimitDecision, Receipt, Ruling, Verdict};
 pub use waits::WaitsSeen;

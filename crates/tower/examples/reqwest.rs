@@ -22,7 +22,7 @@ pub(crate) async fn ask(
     let pace = Quota::leaky_bucket(Rate::new(per_second.into(), Span::from_secs(1))?, 10_000)?;
     let limiter = Limiter::in_memory([Limit::new("service", pace)])?;
     // The service counts each of its hosts by itself.
-    let layer = PaceLayer::new(limiter, "service", Duration::from_secs(60))?
+    let layer = PaceLayer::new(limiter, "service", Duration::from_mins(1))?
         .keyed(|request: &Request| request.url().host_str().unwrap_or_default().to_owned());
     let client = ServiceBuilder::new().layer(layer).service(Client::new());
 

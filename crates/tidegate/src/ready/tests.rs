@@ -88,7 +88,7 @@ async fn a_wait_that_is_too_long_is_refused_at_once_and_takes_nothing() {
         [bucket(1, 1, hour), Quota::leaky_bucket(Rate::new(1, Span::from_millis(hour)).unwrap(), 5).unwrap()]
     {
         let limiter = alone(quota);
-        let minute = Duration::from_secs(60);
+        let minute = Duration::from_mins(1);
         assert!(limiter.until_ready_within("l", "k", minute).await.unwrap().is_allowed());
         let before = left(&limiter).await;
         let verdict = limiter.until_ready_within("l", "k", minute).await.unwrap();

@@ -9,6 +9,7 @@ mod holding;
 mod keyed;
 mod outage;
 mod pace;
+mod page;
 mod refusals;
 mod routers;
 mod settling;

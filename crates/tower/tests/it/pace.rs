@@ -18,7 +18,7 @@ fn paced(capacity: u64, millis: u64) -> Limiter {
 
 #[tokio::test]
 async fn requests_wait_until_the_limit_admits_them() {
-    let layer = PaceLayer::new(paced(1, 20), "l", Duration::from_secs(60)).unwrap();
+    let layer = PaceLayer::new(paced(1, 20), "l", Duration::from_mins(1)).unwrap();
     let client = layer.layer(service_fn(async |request: u32| Ok::<_, Infallible>(request)));
     let begun = std::time::Instant::now();
     let mut asked = tokio::task::JoinSet::new();
@@ -42,7 +42,7 @@ async fn a_wait_that_is_too_long_is_an_error_at_once_and_nothing_is_sent() {
             std::future::ready(Ok::<_, Infallible>(()))
         }
     });
-    let layer = PaceLayer::new(limiter([hourly("l", 1)]), "l", Duration::from_secs(60)).unwrap();
+    let layer = PaceLayer::new(limiter([hourly("l", 1)]), "l", Duration::from_mins(1)).unwrap();
     let mut client = layer.layer(service);
     client.ready().await.unwrap().call(()).await.unwrap();
     let error = client.ready().await.unwrap().call(()).await.unwrap_err();
