@@ -80,7 +80,8 @@ impl Snapshot {
     ///   whole call away. So does a key in a shadow limit not.
     ///
     /// A call that is refused all or nothing has taken nothing, but where quota rules alone refuse it: then what was
-    /// charged is given back, and others may have met the charge meanwhile.
+    /// charged is given back, and others may have met the charge meanwhile. Whoever may be cancelled spawns it, so that it is
+    /// not stopped half way.
     ///
     /// [replaces]: file::EnvoyTerms::replaces
     /// [quota]: file::EnvoyTerms::quota
@@ -128,7 +129,7 @@ impl Snapshot {
                 self.inner.give_back_refused(call, answers, verdict, options.at).await;
             }
             file::Counting::AllOrNothing => {}
-            file::Counting::Each => self.inner.use_up(call, verdict, options.at).await,
+            file::Counting::Each => self.inner.use_up(call, verdict, options).await,
         }
     }
 }

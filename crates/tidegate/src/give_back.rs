@@ -79,10 +79,10 @@ impl Inner {
     }
 
     /// Sends what is no decision through the breaker.
-    pub(crate) async fn through(
+    pub(crate) async fn through<T>(
         &self,
-        call: impl Future<Output = Result<(), StoreError>>,
-    ) -> Result<(), StoreError> {
+        call: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
         if self.lasting.own_store.is_some() {
             return call.await;
         }
@@ -97,11 +97,11 @@ impl Inner {
         answer
     }
 
-    fn note(&self, answer: &Result<(), StoreError>) {
+    fn note<T>(&self, answer: &Result<T, StoreError>) {
         let outage = &self.lasting.outage;
         let now = outage.clock.now();
         match answer {
-            Ok(()) => outage.breaker.answered(now),
+            Ok(_) => outage.breaker.answered(now),
             Err(error) => self.failed(error, now),
         }
     }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tidegate_store::jittered;
+
 const SHORTEST: Duration = Duration::from_millis(10);
 const LONGEST: Duration = Duration::from_secs(1);
 
@@ -20,12 +22,7 @@ impl Pause {
     pub(crate) fn next(&mut self) -> Duration {
         let length = self.0;
         self.0 = length.saturating_mul(2).min(LONGEST);
-        let mut random = [0; 2];
-        // Without randomness the pauses are whole: longer, never none.
-        if getrandom::fill(&mut random).is_err() {
-            return length;
-        }
-        length / 2 + length.mul_f64(f64::from(u16::from_be_bytes(random)) / f64::from(u16::MAX) / 2.0)
+        jittered(length)
     }
 }
 

@@ -1,12 +1,13 @@
 //! From the decisions of a call to what is said of it and of each of its descriptors.
 
-use tidegate_algorithms::{Ask, Retry, Timestamp};
+use tidegate_algorithms::{Ask, Decision, Retry, Timestamp};
 use tidegate_store::{Check, Store as _};
 
 use super::ask::{Call, Part};
 use super::{DescriptorAnswer, DescriptorStatus};
 use crate::combine;
 use crate::inner::Inner;
+use crate::options::CheckOptions;
 use crate::settle::{Settled, Settlement};
 use crate::verdict::{LimitDecision, Ruling, Verdict, tightest};
 
@@ -83,28 +84,29 @@ impl Inner {
 
     /// Takes what limits that refused several units at once had left, as envoyproxy/ratelimit does, which counts before it
     /// compares.
-    pub(super) async fn use_up(&self, call: &Call, verdict: &mut Verdict, at: Option<Timestamp>) {
+    pub(super) async fn use_up(&self, call: &Call, verdict: &mut Verdict, options: CheckOptions) {
         if verdict.degraded.is_some() {
             return;
         }
-        let checks = call.plan.checks(&self.limits, tidegate_algorithms::Span::MAX);
-        let mut left: Vec<(usize, Check<'_>)> = Vec::new();
-        for (index, decision) in verdict.decisions.iter().enumerate() {
-            let (answer, remaining) = (decision.decision.answer, decision.decision.remaining);
-            let Some(check) = checks.get(decision.place) else { continue };
-            if matches!(answer, tidegate_algorithms::Answer::Refuse(_)) && remaining > 0 {
-                left.push((index, Check { ask: Ask::units(remaining), shadow: true, ..*check }));
-            }
-        }
-        if left.is_empty() {
+        let checks = call.plan.checks(&self.limits, options.max_delay);
+        let refused = verdict.decisions.iter().enumerate().filter(|(_, it)| !it.decision.is_admitted());
+        let left = refused.filter(|(_, decision)| decision.decision.remaining > 0);
+        let left = left.filter_map(|(index, decision)| {
+            let ask = Ask::units(decision.decision.remaining).within(options.max_delay);
+            Some((index, Check { ask, shadow: true, ..*checks.get(decision.place)? }))
+        });
+        let (places, asked): (Vec<usize>, Vec<Check<'_>>) = left.unzip();
+        if asked.is_empty() {
             return;
         }
-        let asked: Vec<Check<'_>> = left.iter().map(|(_, check)| *check).collect();
-        let Ok(decided) = self.store.decide(&asked, at).await else { return };
-        for ((index, _), outcome) in left.iter().zip(decided.outcomes) {
-            let Some(decision) = verdict.decisions.get_mut(*index) else { continue };
-            let own = decision.decision.answer;
-            decision.decision = tidegate_algorithms::Decision { answer: own, ..outcome.decision };
+        // Where it is not answered the units stay, for whoever asks for so few.
+        let Ok(decided) = self.through(async { self.store.decide(&asked, options.at).await }).await else {
+            return;
+        };
+        for (index, outcome) in places.into_iter().zip(decided.outcomes) {
+            if let Some(LimitDecision { decision, .. }) = verdict.decisions.get_mut(index) {
+                *decision = Decision { answer: decision.answer, ..outcome.decision };
+            }
         }
     }
 }

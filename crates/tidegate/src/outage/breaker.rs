@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant, SystemTime};
 
-use tidegate_store::StoreError;
+use tidegate_store::{StoreError, jittered};
 use tokio::sync::watch;
 
 use super::{Degraded, StoreHealth};
@@ -231,15 +231,6 @@ impl Breaker {
 /// Returns whether an error says that the store does not answer, and not that it does about one key.
 pub(crate) fn is_loss(error: &StoreError) -> bool {
     error.is_timeout() || error.is_unavailable()
-}
-
-/// Returns between half of a pause and all of it, so that instances that lost one store do not all probe it together.
-fn jittered(pause: Duration) -> Duration {
-    let half = pause / 2;
-    // Without randomness they may.
-    let chance = getrandom::u32().unwrap_or(u32::MAX);
-    let part = half.as_nanos().saturating_mul(u128::from(chance)) / u128::from(u32::MAX);
-    half.saturating_add(Duration::from_nanos(u64::try_from(part).unwrap_or(u64::MAX)))
 }
 
 /// How many requests were decided without the store, by how.

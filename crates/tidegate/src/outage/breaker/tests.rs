@@ -87,14 +87,6 @@ fn a_probe_of_an_earlier_outage_frees_none_of_this_one() {
     assert!(matches!(breaker.pass(again + SHORTEST + LONGEST), Pass::Probe(_)));
 }
 
-/// Instances that lost one store at one moment would else ask it again at one moment, for ever.
-#[test]
-fn pauses_are_spread_over_their_second_half() {
-    let pauses: std::collections::HashSet<_> = (0..100).map(|_| jittered(LONGEST)).collect();
-    assert!(pauses.iter().all(|pause| (LONGEST / 2..=LONGEST).contains(pause)), "{pauses:?}");
-    assert!(pauses.len() > 50);
-}
-
 #[test]
 fn what_was_decided_without_the_store_is_counted_by_the_outage() {
     let start = Instant::now();
