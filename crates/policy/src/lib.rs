@@ -160,7 +160,12 @@ impl<'a> Reading<'a> {
         let mut report = file::Report::default();
         let number = report.open_file(file_name);
         let root = file::load(text, number, &mut report);
-        let policy = root.and_then(|root| validate::policy(root, self, &mut report));
+        let policy = root.and_then(|root| {
+            let (root, is_section) = import::served_section(root, &mut report)?;
+            // Such a file names no face of ours until somebody serves it, who then says what to add.
+            let reading = if is_section { self.embedded() } else { self };
+            validate::policy(root, reading, &mut report)
+        });
         match policy {
             Some(policy) if report.is_empty() => Ok(policy),
             _ => Err(report.into_problems()),

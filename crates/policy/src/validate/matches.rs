@@ -291,7 +291,7 @@ const EXPRESSION: &str = "is a regular expression, which paths are not";
 const INSTEAD: &str = "write /a/b, /a/{id} for one segment, or /a/** for everything below";
 
 /// Reads a pattern; says what is wrong with it, and what to write.
-fn read_pattern(text: &str) -> Result<Pattern, (&'static str, String)> {
+pub(crate) fn read_pattern(text: &str) -> Result<Pattern, (&'static str, String)> {
     let Some(inner) = text.strip_prefix('/') else {
         return Err(without_slash(text));
     };

@@ -42,6 +42,7 @@ pub(crate) use algorithms::ALGORITHMS;
 pub(crate) use limits::too_much;
 use tidegate_algorithms::Span;
 
+pub(crate) use matches::read_pattern as path_pattern;
 pub(crate) use overlap::lies_within;
 
 use crate::Reading;

@@ -8,6 +8,7 @@ mod dates;
 mod diff;
 mod docs;
 mod import_envoy;
+mod import_rate_limit;
 mod overlay;
 mod properties;
 mod refused;
