@@ -1,5 +1,6 @@
 //! `tidegate test`: requests at virtual times, held against what a test file expects of its policy.
 
+mod call;
 mod compare;
 mod report;
 mod run;

@@ -14,6 +14,8 @@ struct Names<'p> {
     sources: Vec<&'p str>,
     /// The names of keys.
     keys: Vec<&'p str>,
+    /// The domains of descriptors.
+    domains: Vec<&'p str>,
 }
 
 /// Reports every name that the policy does not have.
@@ -22,6 +24,9 @@ pub(super) fn check(suite: &Suite, policy: &Policy, report: &mut Report) {
     for step in suite.cases.iter().flat_map(|case| &case.steps) {
         for (_, expectation) in step.expect.list.iter().chain(&step.after.list) {
             names.check(expectation, report);
+        }
+        if let Some(call) = &step.call {
+            known(&call.domain, "domain", &names.domains, report);
         }
         for key in &step.request.named_keys {
             known(key, "key that is read", &names.sources, report);
@@ -33,7 +38,10 @@ impl<'p> Names<'p> {
     fn of(policy: &'p Policy) -> Self {
         let rules: Vec<&Rule> = policy.rules.iter().chain(&policy.fallback).collect();
         let limits: Vec<&Limit> = rules.iter().flat_map(|rule| &rule.limits).collect();
+        let matchers = policy.rules.iter().flat_map(|rule| &rule.matches);
+        let domains = matchers.filter_map(|matcher| Some(matcher.descriptor.as_ref()?.domain.as_str()));
         Self {
+            domains: domains.collect(),
             rules: rules.iter().map(|rule| rule.name.as_str()).collect(),
             sources: policy.sources().into_iter().collect(),
             keys: policy.key_names().into_iter().collect(),
@@ -53,6 +61,10 @@ impl<'p> Names<'p> {
             }
             Expectation::Plan(list) => ("limit", &limits, list.iter().map(|(named, _)| named).collect()),
             Expectation::Matches(list) => ("rule", &self.rules, list.iter().collect()),
+            Expectation::Descriptors(list) => {
+                let limits_told = list.iter().filter_map(|one| one.limit.as_ref()?.as_ref());
+                ("limit", &limits, limits_told.collect())
+            }
             Expectation::Keys(list) => ("key", &self.keys, list.iter().map(|(named, _)| named).collect()),
             Expectation::Admitted(_)
             | Expectation::Allowed(_)

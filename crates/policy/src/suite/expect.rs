@@ -3,6 +3,7 @@
 use http::StatusCode;
 use tidegate_algorithms::Span;
 
+use super::call::{self, Call, DescriptorExpect};
 use super::read::span;
 use super::request::{members, value};
 use crate::file::{Entry, Fields, Node, Report, one_or_more};
@@ -50,6 +51,8 @@ pub enum Expectation {
     Cost(Vec<(Named, u32)>),
     /// What is read for a key; `None` when it is missing.
     Keys(Vec<(Named, Option<String>)>),
+    /// What is said of each descriptor of a call.
+    Descriptors(Vec<DescriptorExpect>),
 }
 
 /// A name of the policy's, and where the test file writes it.
@@ -81,6 +84,7 @@ impl Expectation {
             Self::Plan(_) => "plan",
             Self::Cost(_) => "cost",
             Self::Keys(_) => "keys",
+            Self::Descriptors(_) => "descriptors",
         }
     }
 }
@@ -124,6 +128,7 @@ impl Expect {
             fields.entry("plan"),
             fields.entry("cost"),
             fields.entry("keys"),
+            fields.entry("descriptors"),
         ];
         for entry in entries.into_iter().flatten() {
             if let Some(expectation) = expectation(entry, report) {
@@ -142,6 +147,31 @@ impl Expect {
         }
         list.sort_by_key(|(place, _)| *place);
         Some(Self { list })
+    }
+}
+
+impl Expect {
+    /// Reports what is expected that only a request has, or only a call.
+    pub(super) fn check(&self, call: Option<&Call>, report: &mut Report) {
+        for (place, expectation) in &self.list {
+            match (expectation, call) {
+                (Expectation::Descriptors(_), None) => {
+                    let message = "`descriptors` is expected of a request, which has none";
+                    report.add(*place, message, "write `domain` and `descriptors` in the step");
+                }
+                (Expectation::Descriptors(each), Some(call)) if each.len() != call.descriptors.len() => {
+                    let (expected, asked) = (each.len(), call.descriptors.len());
+                    let message =
+                        format!("{expected} descriptors are expected something of, and the call has {asked}");
+                    report.add(*place, message, "write one for each, in their order");
+                }
+                (Expectation::Plan(_) | Expectation::Cost(_) | Expectation::Keys(_), Some(_)) => {
+                    let message = format!("`{}` is not told of a call about descriptors", expectation.name());
+                    report.add(*place, message, "expect `allowed`, `limit`, `remaining` or `descriptors`");
+                }
+                _ => {}
+            }
+        }
     }
 }
 
@@ -174,6 +204,7 @@ fn expectation(entry: &Entry, report: &mut Report) -> Option<Expectation> {
             "nothing" => Some(None),
             _ => value(node, "the key", report).map(Some),
         })),
+        "descriptors" => Expectation::Descriptors(call::expected(node, report)?),
         _ => return None,
     })
 }

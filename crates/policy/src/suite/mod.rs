@@ -5,6 +5,7 @@
 //! every slip at once, each with its place and remedy. Nothing here runs a test, which takes a limiter and a store.
 
 mod against;
+mod call;
 mod expect;
 mod json;
 mod read;
@@ -14,6 +15,7 @@ use http::{HeaderMap, StatusCode};
 use tidegate_algorithms::{Span, Timestamp};
 
 pub use crate::date::parse_instant;
+pub use call::{Call, CallDescriptor, CallStatus, DescriptorExpect};
 pub use expect::{Expect, Expectation, Named};
 pub(crate) use read::instant;
 pub use request::Described;
@@ -66,6 +68,8 @@ pub struct Step {
     pub peek: bool,
     /// The request.
     pub request: Described,
+    /// The call about descriptors that is made in a request's place, if one is.
+    pub call: Option<Call>,
     /// What the service behind answers to those that pass.
     pub answer: Answered,
     /// What is expected of each of the requests.

@@ -3,6 +3,7 @@
 use http::HeaderMap;
 use tidegate_algorithms::{Span, Timestamp};
 
+use super::call;
 use super::expect::{Expect, status};
 use super::request::{Described, headers};
 use super::{Answered, Case, Step, Suite, VERSION};
@@ -153,6 +154,11 @@ impl Context {
             fields.get("answer").map_or_else(|| Some(Answered::usual()), |node| answer(node, report));
         let expect = fields.get("expect").map(|node| Expect::read(node, "expect", true, report));
         let after = fields.get("after").map(|node| Expect::read(node, "after", false, report));
+        let call = call::read(&mut fields, report);
+        let readable = call.as_ref().is_none_or(Option::is_some);
+        for expect in expect.iter().chain(&after).flatten().filter(|_| readable) {
+            expect.check(call.as_ref().and_then(Option::as_ref), report);
+        }
         fields.finish(&[], report);
         Some(Step {
             place: node.place,
@@ -161,6 +167,7 @@ impl Context {
             every: every.unwrap_or(Span::ZERO),
             peek,
             request: request?.finish(),
+            call: call.map_or(Some(None), |call| call.map(Some))?,
             answer: answer?,
             expect: expect.unwrap_or_else(|| Some(Expect::default()))?,
             after: after.unwrap_or_else(|| Some(Expect::default()))?,

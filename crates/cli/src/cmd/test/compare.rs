@@ -7,6 +7,8 @@ use tidegate::{Limit, LimitDecision, Retry, Ruling, Span, Verdict};
 
 use http::StatusCode;
 
+use super::call::Behind;
+
 /// An expectation that does not hold.
 #[derive(Debug)]
 pub(super) struct Difference {
@@ -17,7 +19,7 @@ pub(super) struct Difference {
 }
 
 /// Returns the expectations that do not hold of a verdict; `answer` is what the service behind answers.
-pub(super) fn differences(expect: &Expect, why: &Why, answer: StatusCode) -> Vec<Difference> {
+pub(super) fn differences(expect: &Expect, behind: &Behind, answer: StatusCode) -> Vec<Difference> {
     let mut list = Vec::new();
     for (place, expectation) in &expect.list {
         let mut differ = |field: String, (expected, got): (String, String)| {
@@ -29,27 +31,36 @@ pub(super) fn differences(expect: &Expect, why: &Why, answer: StatusCode) -> Vec
         match expectation {
             Expectation::Remaining(each) => {
                 for (limit, units) in each {
-                    differ(of(name, limit), (units.to_string(), remaining(why, limit)));
+                    let left = match behind {
+                        Behind::Request(why) => remaining(why, limit),
+                        Behind::Call(told) => told.remaining(&limit.name),
+                    };
+                    differ(of(name, limit), (units.to_string(), left));
+                }
+            }
+            Expectation::Descriptors(each) => {
+                if let Behind::Call(told) = behind {
+                    list.extend(told.differences(each));
                 }
             }
             Expectation::Cost(each) => {
                 for (limit, units) in each {
-                    differ(of(name, limit), (units.to_string(), cost(why, limit)));
+                    differ(of(name, limit), (units.to_string(), of_request(behind, |why| cost(why, limit))));
                 }
             }
             Expectation::Plan(each) => {
                 for (limit, wanted) in each {
                     let wanted = wanted.as_deref().unwrap_or("none").to_owned();
-                    differ(of(name, limit), (wanted, plan(why, limit)));
+                    differ(of(name, limit), (wanted, of_request(behind, |why| plan(why, limit))));
                 }
             }
             Expectation::Keys(each) => {
                 for (key, wanted) in each {
                     let wanted = wanted.as_ref().map_or_else(|| MISSING.to_owned(), |text| quoted(text));
-                    differ(of(name, key), (wanted, value(why, key)));
+                    differ(of(name, key), (wanted, of_request(behind, |why| value(why, key))));
                 }
             }
-            one => differ(name.to_owned(), single(one, why, answer)),
+            one => differ(name.to_owned(), single(one, behind, answer)),
         }
     }
     list
@@ -69,8 +80,8 @@ fn of(name: &str, what: &Named) -> String {
 }
 
 /// Returns what is expected and what came of an expectation about the verdict as a whole.
-fn single(expectation: &Expectation, why: &Why, answer: StatusCode) -> (String, String) {
-    let verdict = &why.verdict;
+fn single(expectation: &Expectation, behind: &Behind, answer: StatusCode) -> (String, String) {
+    let verdict = behind.verdict();
     let limits = |limits: Vec<&str>| listed(limits.into_iter());
     match expectation {
         Expectation::Allowed(wanted) => (wanted.to_string(), verdict.is_allowed().to_string()),
@@ -88,7 +99,7 @@ fn single(expectation: &Expectation, why: &Why, answer: StatusCode) -> (String, 
         }
         Expectation::Delay(wanted) => (span(*wanted), span(verdict.delay())),
         Expectation::Because(wanted) => (wanted.clone(), because(verdict)),
-        Expectation::Matches(wanted) => (names(wanted), listed(why.applying())),
+        Expectation::Matches(wanted) => (names(wanted), listed(behind.applying().into_iter())),
         Expectation::RefusedBy(wanted) => (names(wanted), limits(verdict.violated().map(limit_of).collect())),
         Expectation::WouldRefuse(wanted) => {
             (names(wanted), limits(verdict.would_refuse().map(limit_of).collect()))
@@ -101,7 +112,16 @@ fn single(expectation: &Expectation, why: &Why, answer: StatusCode) -> (String, 
         | Expectation::Remaining(_)
         | Expectation::Cost(_)
         | Expectation::Plan(_)
-        | Expectation::Keys(_) => Default::default(),
+        | Expectation::Keys(_)
+        | Expectation::Descriptors(_) => Default::default(),
+    }
+}
+
+/// Returns what only a request tells; a test file that asks it of a call is not read.
+fn of_request(behind: &Behind, tell: impl Fn(&Why) -> String) -> String {
+    match behind {
+        Behind::Request(why) => tell(why),
+        Behind::Call(_) => "it is not told of a call".to_owned(),
     }
 }
 

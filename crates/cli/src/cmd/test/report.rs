@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use tidegate::why::{KeyWhy, Looked, Why};
 
+use super::call::Behind;
 use super::compare::span;
 use super::run::{Miss, RanCase, RanFile};
 use crate::cmd::why::shown_key;
@@ -67,8 +68,12 @@ fn tell(file: &RanFile, miss: &Miss) -> Vec<String> {
         lines.push(format!("      {:width$}  expected  {}", one.field, one.expected));
         lines.push(format!("      {:width$}  got       {}", "", one.got));
     }
-    lines.push(format!("      {}", miss.why.verdict.explain()));
-    lines.extend(behind(&miss.why).into_iter().map(|line| format!("      {line}")));
+    lines.push(format!("      {}", miss.behind.verdict().explain()));
+    let told = match &miss.behind {
+        Behind::Request(why) => behind(why),
+        Behind::Call(told) => told.lines(),
+    };
+    lines.extend(told.into_iter().map(|line| format!("      {line}")));
     lines
 }
 
@@ -138,14 +143,10 @@ fn miss(miss: &Miss) -> Value {
             "line": one.place.line, "column": one.place.column,
         })
     });
-    let keys = |key: &[KeyWhy]| {
-        key.iter().map(|part| json!({ "name": part.name, "value": part.value })).collect::<Vec<_>>()
+    let (what, told) = match &miss.behind {
+        Behind::Request(why) => ("rules", rules(why)),
+        Behind::Call(told) => ("descriptors", told.json()),
     };
-    let rules = miss.why.rules.iter().map(|rule| {
-        let limits: Vec<_> =
-            rule.limits.iter().map(|limit| json!({ "limit": limit.name, "key": keys(&limit.key) })).collect();
-        json!({ "rule": rule.name, "applies": rule.applies, "because": rule.because, "limits": limits })
-    });
     json!({
         "step": miss.step,
         "line": miss.place.line,
@@ -155,7 +156,19 @@ fn miss(miss: &Miss) -> Value {
         "after": miss.after,
         "asked": miss.line,
         "differences": differences.collect::<Vec<_>>(),
-        "explain": miss.why.verdict.explain(),
-        "rules": rules.collect::<Vec<_>>(),
+        "explain": miss.behind.verdict().explain(),
+        (what): told,
     })
+}
+
+fn rules(why: &Why) -> Value {
+    let keys = |key: &[KeyWhy]| {
+        key.iter().map(|part| json!({ "name": part.name, "value": part.value })).collect::<Vec<_>>()
+    };
+    let rules = why.rules.iter().map(|rule| {
+        let limits: Vec<_> =
+            rule.limits.iter().map(|limit| json!({ "limit": limit.name, "key": keys(&limit.key) })).collect();
+        json!({ "rule": rule.name, "applies": rule.applies, "because": rule.because, "limits": limits })
+    });
+    rules.collect()
 }

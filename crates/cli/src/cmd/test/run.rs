@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use tidegate::policy_file::suite::{Answered, Case, Expect, Step, Suite};
 use tidegate::policy_file::{Place, Policy};
-use tidegate::why::Why;
 use tidegate::{CheckOptions, Limiter, MemoryOptions, MemoryStore, Pending, Span, Timestamp, Verdict};
 
+use super::call::{self, Behind};
 use super::compare::{self, Difference};
 use crate::exit::Failure;
 
@@ -45,7 +45,7 @@ pub(super) struct Miss {
     /// The request, as `POST /otp/verify`.
     pub(super) line: String,
     pub(super) differences: Vec<Difference>,
-    pub(super) why: Why,
+    pub(super) behind: Behind,
 }
 
 impl RanFile {
@@ -77,6 +77,7 @@ pub(super) async fn file(suite: &Suite, policy: &Policy, filter: Option<&str>) -
 
 /// What one test runs in.
 struct World<'a> {
+    policy: &'a Policy,
     limiter: Limiter,
     start: Timestamp,
     /// The rules that applied to any request of the file.
@@ -88,11 +89,19 @@ struct World<'a> {
 }
 
 impl<'a> World<'a> {
-    fn of(policy: &Policy, case: &Case, applied: &'a mut BTreeSet<String>) -> Result<Self, Failure> {
+    fn of(policy: &'a Policy, case: &Case, applied: &'a mut BTreeSet<String>) -> Result<Self, Failure> {
         let failed = |error| Failure::failed(format!("cannot make a store: {error}"));
         let store = MemoryStore::new(MemoryOptions::default()).map_err(failed)?;
         let limiter = Limiter::from_policy_with(policy.clone(), Arc::new(store)).map_err(Failure::failed)?;
-        Ok(Self { limiter, start: case.start, applied, waiting: Vec::new(), requests: 0, misses: Vec::new() })
+        Ok(Self {
+            policy,
+            limiter,
+            start: case.start,
+            applied,
+            waiting: Vec::new(),
+            requests: 0,
+            misses: Vec::new(),
+        })
     }
 
     async fn step(&mut self, step: &'a Step, number: usize) -> Result<(), Failure> {
@@ -136,7 +145,20 @@ impl<'a> World<'a> {
     }
 
     /// Asks for a verdict and, when it is wanted, what is behind it.
-    async fn ask(&mut self, step: &Step, at: Timestamp, peek: bool, explain: bool) -> (Verdict, Option<Why>) {
+    async fn ask(
+        &mut self,
+        step: &Step,
+        at: Timestamp,
+        peek: bool,
+        explain: bool,
+    ) -> (Verdict, Option<Behind>) {
+        if let Some(called) = &step.call {
+            let options = CheckOptions { at: Some(at), max_delay: Span::ZERO, cost: None, peek };
+            let told = call::ask(&self.limiter.snapshot(), self.policy, called, options).await;
+            let behind = Behind::Call(Box::new(told));
+            self.applied.extend(behind.applying().into_iter().map(str::to_owned));
+            return (behind.verdict().clone(), Some(behind));
+        }
         let request = &step.request;
         let max_delay = request.max_delay.unwrap_or(Span::MAX);
         let options = CheckOptions { at: Some(at), max_delay, cost: request.cost, peek };
@@ -147,10 +169,10 @@ impl<'a> World<'a> {
         if let Some(why) = &why {
             self.applied.extend(why.applying().map(str::to_owned));
         }
-        (verdict, why)
+        (verdict, why.map(|why| Behind::Request(Box::new(why))))
     }
 
-    fn compare(&mut self, moment: &Moment<'_>, expect: &Expect, why: &Why) {
+    fn compare(&mut self, moment: &Moment<'_>, expect: &Expect, why: &Behind) {
         let differences = compare::differences(expect, why, moment.step.answer.status);
         if !differences.is_empty() {
             self.misses.push(moment.miss(differences, why.clone()));
@@ -189,17 +211,21 @@ struct Moment<'a> {
 }
 
 impl Moment<'_> {
-    fn miss(&self, differences: Vec<Difference>, why: Why) -> Miss {
+    fn miss(&self, differences: Vec<Difference>, behind: Behind) -> Miss {
         let request = self.step.request.request();
+        let line = match &self.step.call {
+            Some(called) => call::line(called),
+            None => format!("{} {}", request.method, request.path),
+        };
         Miss {
             step: self.number,
             place: self.step.place,
             at: self.instant,
             request: (self.nth, self.step.repeat),
             after: self.after,
-            line: format!("{} {}", request.method, request.path),
+            line,
             differences,
-            why,
+            behind,
         }
     }
 }
