@@ -5,6 +5,7 @@ mod attack;
 mod bound;
 mod cases;
 mod examined;
+mod import;
 mod log;
 mod operate;
 mod words;
@@ -20,6 +21,7 @@ pub(crate) use attack::{AttackArgs, CompareArgs, MeansArgs};
 pub(crate) use bound::BoundArgs;
 pub(crate) use cases::CasesArgs;
 pub(crate) use examined::{ExplainArgs, ThreatFormat, ThreatModelArgs};
+pub(crate) use import::{ImportArgs, ImportCommand, ToArgs};
 pub(crate) use log::{Level, LogArgs, LogStyle};
 pub(crate) use operate::{DoctorArgs, KeyArgs, StoreArgs, StoreCommand};
 pub(crate) use words::WordsArgs;
@@ -43,6 +45,7 @@ Examples:
                                                  see limits side by side under the same attacks
   tidegate cases                                 see what published figures come to
   tidegate words policy.yaml --write             write the sentences that are missing
+  tidegate import envoy ratelimit.yaml           write a configuration of envoyproxy/ratelimit as a policy
   tidegate serve policy.yaml                     enforce it
   tidegate serve policy.yaml --log json          the same, with logs for machines
   tidegate doctor policy.yaml                    see whether this machine and the store are fit for it
@@ -88,6 +91,7 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     Diff(DiffArgs),
     Words(WordsArgs),
+    Import(ImportArgs),
     Doctor(DoctorArgs),
     Store(StoreArgs),
     /// Write the JSON Schema of policy files to standard output, for editors.

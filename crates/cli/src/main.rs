@@ -37,6 +37,7 @@ fn main() -> ExitCode {
         Command::Demo(args) => cmd::demo::run(&args),
         Command::Diff(args) => cmd::diff::run(&args),
         Command::Words(args) => cmd::words::run(&args),
+        Command::Import(args) => cmd::import::run(&args),
         Command::Doctor(args) => cmd::doctor::run(&args),
         Command::Store(args) => cmd::store::run(&args.command),
         Command::Schema => cmd::generate::schema(),

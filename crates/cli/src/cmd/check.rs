@@ -53,7 +53,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
 }
 
 /// Returns the sentences that cannot be read; where all can be, what the review finds.
-fn found(policy: &Policy) -> Vec<Item> {
+pub(super) fn found(policy: &Policy) -> Vec<Item> {
     if !policy.unread.is_empty() {
         return Item::of_unread(policy);
     }

@@ -10,6 +10,7 @@ pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod generate;
+pub(crate) mod import;
 pub(crate) mod serve;
 pub(crate) mod store;
 pub(crate) mod test;

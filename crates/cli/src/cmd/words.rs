@@ -81,7 +81,7 @@ fn left<'a>(rewritten: &'a Rewritten, file: &'a str) -> impl Iterator<Item = Str
 }
 
 /// Puts a text in a file's place at once: whoever reads it meanwhile has the old file or the new one, whole.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
+pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
     // A link stays a link.
     let path = fs::canonicalize(path)?;
     let permissions = fs::metadata(&path)?.permissions();

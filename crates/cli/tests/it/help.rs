@@ -3,7 +3,7 @@
 use crate::process::{run, text};
 
 /// Commands that explain themselves with an example.
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "serve",
     "check",
     "bound",
@@ -16,6 +16,7 @@ const COMMANDS: [&str; 14] = [
     "why",
     "demo",
     "words",
+    "import",
     "doctor",
     "store",
 ];
