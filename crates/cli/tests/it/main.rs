@@ -17,6 +17,7 @@ mod help;
 mod http;
 mod import;
 mod named;
+mod nginx_page;
 mod page;
 mod process;
 mod reload;

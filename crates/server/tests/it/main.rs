@@ -10,6 +10,7 @@ mod connections;
 mod curl;
 mod drain;
 mod examples;
+mod forward;
 mod framing;
 mod headers;
 mod http2;
