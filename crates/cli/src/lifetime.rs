@@ -5,7 +5,7 @@ use std::io;
 
 use sd_notify::NotifyState;
 use tidegate_policy::{Policy, StoreChoice};
-use tidegate_server::app::{Addresses, App};
+use tidegate_server::app::{Addresses, App, Report};
 use tidegate_server::net::DrainReport;
 use tidegate_server::reload::{self, Reloader};
 use tokio::runtime::Runtime;
@@ -91,6 +91,12 @@ pub(crate) fn announce(file: &str, policy: &Policy, addresses: &Addresses) {
     if let (Some(address), Some(face)) = (addresses.api, &policy.api) {
         tracing::info!(%address, token = face.token_file.is_some(), "the decision API listens");
     }
+    if let (Some(address), Some(face)) = (addresses.envoy, &policy.envoy) {
+        tracing::info!(%address, token = face.token_file.is_some(), "Envoy's rate-limit service listens");
+    }
+    if let (Some(address), Some(face)) = (addresses.resp, &policy.resp) {
+        tracing::info!(%address, password = face.token_file.is_some(), "CL.THROTTLE is listened for");
+    }
     if let (Some(address), Some(face)) = (addresses.admin, &policy.admin) {
         tracing::info!(%address, token = face.token_file.is_some(), "the operator's endpoint listens");
     }
@@ -124,13 +130,13 @@ pub(crate) async fn serve(app: App, mut signals: Signals, watches: bool) -> Exit
         // Dropped with this step: while all is drained nothing is reloaded any more.
         never = watch(&reloader, watches) => match never {},
         // It only returns once it was told to.
-        report = &mut served => return tell(&[("gateway", report.gateway), ("api", report.api)]),
+        report = &mut served => return tell(&report),
     };
     tracing::info!(signal, "draining: requests under way are finished; a second signal ends them at once");
     notify(&[NotifyState::Stopping]);
     let _ = stop.send(());
     tokio::select! {
-        report = served => tell(&[("gateway", report.gateway), ("api", report.api)]),
+        report = served => tell(&report),
         signal = signals.next(&reloader) => {
             tracing::warn!(signal, "ended at once: requests under way were cut off");
             Exit::Failed
@@ -147,7 +153,9 @@ async fn watch(reloader: &Reloader, watches: bool) -> Infallible {
 }
 
 /// Logs what became of each face's connections.
-fn tell(faces: &[(&str, Option<DrainReport>)]) -> Exit {
+fn tell(report: &Report) -> Exit {
+    let faces: [(&str, Option<DrainReport>); 4] =
+        [("gateway", report.gateway), ("api", report.api), ("envoy", report.envoy), ("resp", report.resp)];
     let mut exit = Exit::Fine;
     for (face, report) in faces {
         let Some(report) = report else { continue };

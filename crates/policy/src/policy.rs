@@ -1,6 +1,7 @@
 //! A policy as meant: what `parse` returns once nothing is left to say about the file.
 
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use crate::answer::{HeaderStyle, ProblemTemplate};
@@ -101,15 +102,34 @@ impl Policy {
         self.rules.iter().chain(&self.fallback).flat_map(|rule| &rule.limits)
     }
 
+    /// Returns every face by its name in the file, with where it listens if it is there.
+    pub fn listens(&self) -> [(&'static str, Option<SocketAddr>); 6] {
+        [
+            ("gateway", self.gateway.as_ref().map(|face| face.listen)),
+            ("api", self.api.as_ref().map(|face| face.listen)),
+            ("envoy", self.envoy.as_ref().map(|face| face.listen)),
+            ("resp", self.resp.as_ref().map(|face| face.listen)),
+            ("admin", self.admin.as_ref().map(|face| face.listen)),
+            ("health", self.health.as_ref().map(|face| face.listen)),
+        ]
+    }
+
+    /// Returns the faces that may demand a token by their names in the file, each with the file that holds it.
+    pub fn token_files(&self) -> [(&'static str, Option<&PathBuf>); 4] {
+        [
+            ("api", self.api.as_ref().and_then(|face| face.token_file.as_ref())),
+            ("envoy", self.envoy.as_ref().and_then(|face| face.token_file.as_ref())),
+            ("resp", self.resp.as_ref().and_then(|face| face.token_file.as_ref())),
+            ("admin", self.admin.as_ref().and_then(|face| face.token_file.as_ref())),
+        ]
+    }
+
     /// Returns the files that the policy names and that whoever serves it opens: certificates and tokens.
     pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
         let tls = self.gateway.as_ref().and_then(|face| face.tls.as_ref());
         let tls = tls.into_iter().flat_map(|files| [&files.certificate, &files.key]);
-        let api = self.api.as_ref().and_then(|face| face.token_file.as_ref());
-        let admin = self.admin.as_ref().and_then(|face| face.token_file.as_ref());
-        let envoy = self.envoy.as_ref().and_then(|face| face.token_file.as_ref());
-        let resp = self.resp.as_ref().and_then(|face| face.token_file.as_ref());
-        tls.chain(api).chain(envoy).chain(resp).chain(admin).chain(self.store.files())
+        let tokens = self.token_files().into_iter().filter_map(|(_, file)| file);
+        tls.chain(tokens).chain(self.store.files())
     }
 
     /// Returns the same files, for whoever knows the folder that their paths are meant from.

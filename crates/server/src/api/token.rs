@@ -39,7 +39,7 @@ impl Token {
     }
 
     /// Returns whether `given` is the token; the time it takes tells at most the token's length.
-    pub(super) fn is(&self, given: &[u8]) -> bool {
+    pub(crate) fn is(&self, given: &[u8]) -> bool {
         self.0.ct_eq(given).into()
     }
 }
@@ -60,7 +60,7 @@ impl TokenInForce {
         self.0.store(token.map(Arc::new));
     }
 
-    pub(super) fn get(&self) -> Option<Arc<Token>> {
+    pub(crate) fn get(&self) -> Option<Arc<Token>> {
         self.0.load_full()
     }
 

@@ -23,6 +23,7 @@ mod stall;
 pub mod tls;
 mod tunnels;
 
+pub(crate) use listener::{Accepted, Listener};
 pub use options::{Networks, ProxyProtocol, RequestLimits, ServeOptions};
 pub use peer::PeerInfo;
 pub use serve::{DrainReport, serve};

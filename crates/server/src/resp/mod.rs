@@ -1,21 +1,99 @@
-//! `CL.THROTTLE` for clients that speak a Redis server's protocol.
+//! `CL.THROTTLE` for clients that speak a Redis server's protocol, RESP2 or RESP3.
+//!
+//! Whoever throttles by a module of Redis points the same client here: the command, its arguments and its reply are the
+//! same, and the numbers come with each call. What is counted is kept where the policy's limits are, under names of its own.
+//!
+//! A connection is read in order (`frame`), each command is understood (`command`) and answered (`reply`); throttles that
+//! were sent together are asked together (`throttle`), so that a pipeline costs one way to a shared store.
+
+mod command;
+mod connection;
+mod frame;
+mod reply;
+mod session;
+mod throttle;
 
 use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
 
 use tidegate::Limiter;
 use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
 use crate::api::TokenInForce;
-use crate::net::DrainReport;
+use crate::net::{DrainReport, Listener};
 
-/// Serves connections until `shutdown` completes; with a password every connection demands it.
+use connection::Ended;
+
+/// The most connections at once.
+const MAX_CONNECTIONS: usize = 10_000;
+/// How long commands under way may take once a stop is asked for.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// What all connections share.
+#[derive(Debug)]
+struct Server {
+    limiter: Limiter,
+    password: TokenInForce,
+    /// Told when no more commands are read.
+    draining: CancellationToken,
+    /// Told when what is under way is cut.
+    cut: CancellationToken,
+}
+
+/// Serves connections until `shutdown` completes and the commands that were sent have been answered; with a password every
+/// connection has to give it first.
 pub async fn serve(
     socket: TcpListener,
     limiter: Limiter,
     password: TokenInForce,
     shutdown: impl Future<Output = ()>,
 ) -> DrainReport {
-    let _ = (limiter, password, socket);
-    shutdown.await;
-    DrainReport::default()
+    let mut listener = Listener::new(socket, MAX_CONNECTIONS);
+    let (draining, cut) = (CancellationToken::new(), CancellationToken::new());
+    let _cut_when_dropped = cut.clone().drop_guard();
+    let server = Arc::new(Server { limiter, password, draining, cut });
+    let mut connections = JoinSet::new();
+    let mut report = DrainReport::default();
+    let mut shutdown = pin!(shutdown);
+    loop {
+        tokio::select! {
+            biased;
+            () = &mut shutdown => break,
+            Some(ended) = connections.join_next(), if !connections.is_empty() => note(ended, &mut report),
+            accepted = listener.accept() => {
+                report.accepted += 1;
+                connections.spawn(connection::run(accepted, Arc::clone(&server)));
+            }
+        }
+    }
+    for accepted in listener.close() {
+        report.accepted += 1;
+        connections.spawn(connection::run(accepted, Arc::clone(&server)));
+    }
+    server.draining.cancel();
+    let mut deadline = pin!(tokio::time::sleep(DRAIN_TIMEOUT));
+    loop {
+        tokio::select! {
+            ended = connections.join_next() => match ended {
+                Some(ended) => note(ended, &mut report),
+                None => return report,
+            },
+            () = &mut deadline, if !server.cut.is_cancelled() => server.cut.cancel(),
+        }
+    }
+}
+
+fn note(ended: Result<Ended, tokio::task::JoinError>, report: &mut DrainReport) {
+    match ended {
+        Ok(Ended::Whole) => {}
+        Ok(Ended::Cut { commands }) => {
+            report.connections_cut += 1;
+            report.requests_cut += commands;
+        }
+        Err(error) => tracing::error!(%error, "a connection's task failed"),
+    }
 }

@@ -40,17 +40,11 @@ pub(super) fn look(policy: &Policy) -> Vec<Finding> {
 /// Binds every address, and lets go of it.
 fn listeners(policy: &Policy) -> Vec<Finding> {
     let health = policy.health.as_ref().map(|face| face.listen);
-    let faces = [
-        ("gateway", policy.gateway.as_ref().map(|face| face.listen)),
-        ("api", policy.api.as_ref().map(|face| face.listen)),
-        ("admin", policy.admin.as_ref().map(|face| face.listen)),
-        ("health", health),
-    ];
     // Held until all are bound: two faces may be meant for one address.
     let mut held = Vec::new();
     let mut findings = Vec::new();
     let mut runs = None;
-    for (face, address) in faces.into_iter().filter_map(|(face, address)| Some((face, address?))) {
+    for (face, address) in policy.listens().into_iter().filter_map(|(face, address)| Some((face, address?))) {
         let error = match TcpListener::bind(address) {
             Ok(listener) => {
                 held.push(listener);
@@ -99,11 +93,7 @@ fn lives(address: SocketAddr) -> bool {
 /// Reads every file that serving reads, as serving does.
 fn files(policy: &Policy) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let tokens = [
-        ("api", policy.api.as_ref().and_then(|face| face.token_file.as_ref())),
-        ("admin", policy.admin.as_ref().and_then(|face| face.token_file.as_ref())),
-    ];
-    for (face, path) in tokens {
+    for (face, path) in policy.token_files() {
         if let Some(Err(error)) = path.map(Token::read) {
             findings.push(told("files", Level::Wrong, format!("{face}: {error}")));
         }

@@ -1,0 +1,67 @@
+//! Which command is meant.
+
+use super::frame::Command;
+use super::reply::Reply;
+use super::throttle::Throttle;
+
+/// A command, understood.
+#[derive(Debug)]
+pub(super) enum Meant {
+    /// `CL.THROTTLE`, or what is wrong with its arguments.
+    Throttle(Result<Throttle, Reply>),
+    /// One about the connection.
+    Connection(OfConnection),
+    /// One that ends the connection after its reply.
+    Quit,
+    /// The start of an HTTP request: somebody's page or tool speaks to the wrong port, perhaps on purpose.
+    Http,
+    /// None that is known.
+    Unknown,
+}
+
+/// A command about the connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OfConnection {
+    Auth,
+    Hello,
+    Ping,
+    Echo,
+    Select,
+    Client,
+    /// What `redis-cli` asks at its start, for the help it shows.
+    Command,
+    Info,
+    Reset,
+}
+
+/// The names, in capitals.
+const NAMES: [(&str, OfConnection); 9] = [
+    ("AUTH", OfConnection::Auth),
+    ("HELLO", OfConnection::Hello),
+    ("PING", OfConnection::Ping),
+    ("ECHO", OfConnection::Echo),
+    ("SELECT", OfConnection::Select),
+    ("CLIENT", OfConnection::Client),
+    ("COMMAND", OfConnection::Command),
+    ("INFO", OfConnection::Info),
+    ("RESET", OfConnection::Reset),
+];
+
+/// Returns what a command means.
+pub(super) fn meant(command: &Command) -> Meant {
+    let Some(name) = command.words.first() else { return Meant::Unknown };
+    let is = |known: &str| name.eq_ignore_ascii_case(known.as_bytes());
+    if is("CL.THROTTLE") {
+        return Meant::Throttle(Throttle::read(command));
+    }
+    if is("QUIT") {
+        return Meant::Quit;
+    }
+    if is("POST")
+        || is("HOST:")
+        || is("GET") && command.words.get(2).is_some_and(|word| word.starts_with(b"HTTP/"))
+    {
+        return Meant::Http;
+    }
+    NAMES.iter().find(|(known, _)| is(known)).map_or(Meant::Unknown, |(_, of)| Meant::Connection(*of))
+}

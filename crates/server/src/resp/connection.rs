@@ -1,0 +1,198 @@
+//! One connection: commands in, replies out, in their order.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::Server;
+use super::command::{Meant, meant};
+use super::frame::{self, Command, MAX_COMMAND};
+use super::reply::Reply;
+use super::session::Session;
+use super::throttle::{self, Throttle};
+use crate::net::Accepted;
+
+/// The most throttles that are asked at once.
+const MAX_TOGETHER: usize = 64;
+/// How long the rest of a command may take to arrive, or a password on a connection that needs one. Whoever may ask and
+/// asks nothing may stay: clients keep connections for later.
+const REST_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a client may take none of its replies.
+const SEND_TIMEOUT: Duration = Duration::from_mins(1);
+/// Replies are written once there is so much of them, or nothing more to answer.
+const ENOUGH: usize = 16 * 1024;
+
+/// How a connection ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// With every command that had arrived answered, or by the client.
+    Whole,
+    /// At the end of the time for draining.
+    Cut {
+        /// Commands that were under way.
+        commands: usize,
+    },
+}
+
+/// Serves a connection until it ends.
+pub(super) async fn run(accepted: Accepted, server: Arc<Server>) -> Ended {
+    let Accepted { stream, permit: _permit, .. } = accepted;
+    let _ = stream.set_nodelay(true);
+    let mut connection = Connection::new(stream, &server);
+    tokio::select! {
+        ended = connection.serve() => {
+            if let Err(error) = ended {
+                tracing::debug!(%error, "a connection broke off");
+            }
+            Ended::Whole
+        }
+        () = server.cut.cancelled() => Ended::Cut { commands: 1 },
+    }
+}
+
+struct Connection<'s> {
+    stream: TcpStream,
+    server: &'s Server,
+    session: Session,
+    arrived: BytesMut,
+    replies: BytesMut,
+    /// Until when a command that has begun has to be whole, or a password be given.
+    patience: Option<Instant>,
+    /// Throttles that were read and not yet asked: on different keys, in their order.
+    together: Vec<Throttle>,
+}
+
+impl<'s> Connection<'s> {
+    fn new(stream: TcpStream, server: &'s Server) -> Self {
+        Self {
+            stream,
+            server,
+            session: Session::new(server.password.clone()),
+            arrived: BytesMut::new(),
+            replies: BytesMut::new(),
+            patience: None,
+            together: Vec::new(),
+        }
+    }
+
+    async fn serve(&mut self) -> io::Result<()> {
+        loop {
+            let goes_on = self.answer_all().await?;
+            self.ask().await;
+            self.send().await?;
+            if !goes_on || !self.read().await? {
+                return self.stream.shutdown().await;
+            }
+        }
+    }
+
+    /// Answers every command that has arrived, and returns whether the connection goes on.
+    async fn answer_all(&mut self) -> io::Result<bool> {
+        loop {
+            match frame::next(&mut self.arrived) {
+                Ok(Some(command)) => {
+                    if !self.answer(&command).await {
+                        return Ok(false);
+                    }
+                }
+                Ok(None) => return Ok(true),
+                Err(bad) => {
+                    self.reply(&Reply::Error(format!("ERR {}", bad.0).into())).await;
+                    return Ok(false);
+                }
+            }
+            if self.replies.len() >= ENOUGH {
+                self.send().await?;
+            }
+        }
+    }
+
+    /// Answers a command, or puts it to those that are asked together; returns whether the connection goes on.
+    async fn answer(&mut self, command: &Command) -> bool {
+        match meant(command) {
+            Meant::Throttle(_) if !self.session.may_ask() => self.reply(&Session::not_known()).await,
+            Meant::Throttle(Ok(throttle)) => {
+                // On one key they follow each other.
+                let full = self.together.len() >= MAX_TOGETHER;
+                if full || self.together.iter().any(|other| other.key == throttle.key) {
+                    self.ask().await;
+                }
+                self.together.push(throttle);
+            }
+            Meant::Throttle(Err(wrong)) => self.reply(&wrong).await,
+            Meant::Connection(of) => {
+                self.ask().await;
+                let reply = self.session.answer(of, command);
+                self.reply(&reply).await;
+            }
+            Meant::Quit => {
+                self.reply(&Reply::OK).await;
+                return false;
+            }
+            Meant::Http => {
+                tracing::warn!(
+                    "an HTTP request came to the listener for CL.THROTTLE; its connection is closed"
+                );
+                return false;
+            }
+            Meant::Unknown if !self.session.may_ask() => self.reply(&Session::not_known()).await,
+            Meant::Unknown => {
+                let name =
+                    command.words.first().map(|name| name.get(..64).unwrap_or(name)).unwrap_or_default();
+                let name = name.escape_ascii();
+                self.reply(&Reply::Error(
+                    format!("ERR unknown command '{name}'; this is a rate limiter, and it knows CL.THROTTLE")
+                        .into(),
+                ))
+                .await;
+            }
+        }
+        true
+    }
+
+    /// Appends a reply behind those of the throttles before it.
+    async fn reply(&mut self, reply: &Reply) {
+        self.ask().await;
+        reply.write(self.session.version, &mut self.replies);
+    }
+
+    /// Asks the throttles that were put together.
+    async fn ask(&mut self) {
+        if self.together.is_empty() {
+            return;
+        }
+        let limits = self.server.limiter.snapshot();
+        for reply in throttle::answers(&self.together, &limits).await {
+            reply.write(self.session.version, &mut self.replies);
+        }
+        self.together.clear();
+    }
+
+    async fn send(&mut self) -> io::Result<()> {
+        let sent = timeout(SEND_TIMEOUT, self.stream.write_all(&self.replies)).await;
+        self.replies.clear();
+        sent.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+    }
+
+    /// Waits for more, and returns whether there is any: not at the end of what the client sends, nor when the listener is
+    /// to stop and no command has begun.
+    async fn read(&mut self) -> io::Result<bool> {
+        self.arrived.reserve(4 * 1024);
+        let begun = !self.arrived.is_empty();
+        let waits = begun || !self.session.may_ask();
+        // Not anew with every byte that comes.
+        self.patience = waits.then(|| self.patience.unwrap_or_else(|| Instant::now() + REST_TIMEOUT));
+        let until = self.patience.unwrap_or_else(Instant::now);
+        let arrives = self.stream.read_buf(&mut self.arrived);
+        tokio::select! {
+            read = arrives => Ok(read? > 0 && self.arrived.len() <= 2 * MAX_COMMAND),
+            () = self.server.draining.cancelled(), if !begun => Ok(false),
+            () = sleep_until(until), if waits => Err(io::ErrorKind::TimedOut.into()),
+        }
+    }
+}
