@@ -17,6 +17,7 @@ use http::request::Parts;
 pub struct Key {
     read: Arc<Read>,
     missing: Missing,
+    reads_client: bool,
 }
 
 type Read = dyn Fn(&Seen<'_>, &mut Vec<u8>) -> Found + Send + Sync;
@@ -43,7 +44,7 @@ enum Missing {
 /// A request, as far as a key is read from it.
 pub(crate) struct Seen<'a> {
     pub(crate) head: &'a Parts,
-    /// The client's address, when it is known who is connected.
+    /// The client's address, when a key is of it and it is known who is connected.
     pub(crate) client: Option<IpAddr>,
 }
 
@@ -91,11 +92,12 @@ impl Key {
     /// Counts on the first bits of the client's address, so many of an IPv4 and of an IPv6 one; more than it has are all of
     /// them. See [`Key::client`].
     pub fn client_within(ipv4: u8, ipv6: u8) -> Self {
-        Self::reading(Missing::Ours, move |seen, out| {
+        let read = Self::reading(Missing::Ours, move |seen, out| {
             let Some(client) = seen.client else { return Found::Nothing };
             write_network(client.to_canonical(), ipv4, ipv6, out);
             Found::Key
-        })
+        });
+        Self { reads_client: true, ..read }
     }
 
     /// Counts on a header's value, whole and as it is. An empty one is none. A header that comes twice has no one value, and
@@ -168,7 +170,12 @@ impl Key {
         missing: Missing,
         read: impl Fn(&Seen<'_>, &mut Vec<u8>) -> Found + Send + Sync + 'static,
     ) -> Self {
-        Self { read: Arc::new(read), missing }
+        Self { read: Arc::new(read), missing, reads_client: false }
+    }
+
+    /// Returns whether the key is of the client's address.
+    pub(crate) fn reads_client(&self) -> bool {
+        self.reads_client
     }
 
     /// Appends a request's key to `out`, or says why there is none.

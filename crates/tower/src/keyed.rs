@@ -18,7 +18,7 @@ use tower_service::Service;
 
 use crate::body::AnswerBody;
 use crate::key::{Key, Keyed, Seen};
-use crate::peer::PeerSource;
+use crate::peer::{Clients, PeerSource};
 use crate::settle::OwnAnswer;
 use crate::{answer, fields, hold, settle};
 
@@ -61,8 +61,7 @@ pub struct KeyedLayer {
 #[derive(Clone)]
 struct Terms {
     limits: Vec<Counted>,
-    peer: PeerSource,
-    trusted: TrustedProxies,
+    clients: Clients,
     styles: Vec<HeaderStyle>,
     template: ProblemTemplate,
     on_refusal: Option<Arc<Refuse>>,
@@ -85,8 +84,7 @@ impl KeyedLayer {
     pub(crate) fn new(limiter: Limiter) -> Self {
         let terms = Terms {
             limits: Vec::new(),
-            peer: PeerSource::default(),
-            trusted: TrustedProxies::NOBODY,
+            clients: Clients::default(),
             styles: vec![HeaderStyle::Ietf],
             template: ProblemTemplate::default(),
             on_refusal: None,
@@ -120,7 +118,7 @@ impl KeyedLayer {
 
     /// Takes the word of these proxies about who the client is ([`Key::client`]); nobody's unless said.
     pub fn trusting(self, proxies: TrustedProxies) -> Self {
-        self.with(|terms| terms.trusted = proxies)
+        self.with(|terms| terms.clients.trusted = proxies)
     }
 
     /// Asks a closure who is connected, rather than a [`PeerAddr`] among the request's extensions (or what axum or tonic put
@@ -128,7 +126,7 @@ impl KeyedLayer {
     ///
     /// [`PeerAddr`]: crate::PeerAddr
     pub fn with_peer(self, tell: impl Fn(&Parts) -> Option<IpAddr> + Send + Sync + 'static) -> Self {
-        self.with(|terms| terms.peer = PeerSource::by(tell))
+        self.with(|terms| terms.clients.peer = PeerSource::by(tell))
     }
 
     /// Chooses the header fields that tell a client where it stands: `RateLimit` and `RateLimit-Policy` unless said, none for
@@ -267,7 +265,8 @@ struct Asked {
 impl Terms {
     /// Reads the keys of all limits, one after the other, and what each limit costs.
     fn read(&self, head: &Parts) -> Result<(Vec<u8>, Vec<Asked>), Amiss> {
-        let client = self.peer.of(head).map(|peer| self.trusted.client(peer, &head.headers).address);
+        let reads_client = self.limits.iter().any(|counted| counted.key.reads_client());
+        let client = if reads_client { self.clients.of(head) } else { None };
         let seen = Seen { head, client };
         let (mut keys, mut asked) = (Vec::new(), Vec::with_capacity(self.limits.len()));
         for Counted { name, key, cost } in &self.limits {
@@ -289,7 +288,10 @@ impl Terms {
 impl fmt::Debug for Terms {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let limits: Vec<_> = self.limits.iter().map(|counted| &counted.name).collect();
-        f.debug_struct("Terms").field("limits", &limits).field("peer", &self.peer).finish_non_exhaustive()
+        f.debug_struct("Terms")
+            .field("limits", &limits)
+            .field("clients", &self.clients)
+            .finish_non_exhaustive()
     }
 }
 

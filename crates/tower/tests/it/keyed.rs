@@ -171,6 +171,19 @@ fn a_limit_that_is_not_there_is_told_when_the_layer_is_built() {
     assert_eq!(unknown.to_string(), "no limit is named \"b\"; there are: a");
 }
 
+/// Guards against requests that pass unseen once a policy has taken the place of the limits in code.
+#[tokio::test]
+async fn a_limit_that_is_gone_lets_nothing_pass() {
+    let limiter = limiter([hourly("a", 5)]);
+    let layer = LimitLayer::keyed(limiter.clone(), "a", Key::global()).unwrap();
+    let text = "tidegate: 1\ngateway: { listen: 127.0.0.1:0, upstream: http://127.0.0.1:1 }\n";
+    let policy = format!("{text}{}", crate::world::one_limit("sliding_log: { limit: 5, window: 1m }", ""));
+    limiter.reload(tidegate::policy_file::parse("test.yaml", &policy).unwrap()).unwrap();
+    let refused = send(&layer, Request::new("")).await;
+    assert_eq!(refused.status(), 500);
+    assert_eq!(problem(&refused)["detail"], "a limit of the service is gone");
+}
+
 #[tokio::test]
 async fn a_lost_store_is_503_unless_the_limit_goes_on_without_it() {
     let store = Arc::new(Faulty::new(MemoryStore::new(MemoryOptions::default()).unwrap()));

@@ -55,6 +55,15 @@ impl Drop for Started {
     }
 }
 
+/// A folder that goes with the test.
+struct Scratch(PathBuf);
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
 /// Where the page's commands run, and what of them goes on.
 struct Shell {
     folder: PathBuf,
@@ -155,8 +164,9 @@ fn run_commands(shell: &mut Shell, block: &Block) -> usize {
 #[test]
 fn from_nothing_to_a_limited_axum_service() {
     let page = fs::read_to_string(root().join("docs/tower.md")).unwrap();
-    let folder = std::env::temp_dir().join(format!("tidegate-page-{}", std::process::id()));
-    fs::create_dir(&folder).unwrap();
+    let scratch = Scratch(std::env::temp_dir().join(format!("tidegate-page-{}", std::process::id())));
+    let folder = &scratch.0;
+    fs::create_dir(folder).unwrap();
     let free = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = free.local_addr().unwrap().to_string();
     drop(free);
@@ -178,8 +188,6 @@ fn from_nothing_to_a_limited_axum_service() {
         files += 1;
     }
     assert_eq!((files, commands), (2, 7));
-    drop(shell);
-    fs::remove_dir_all(&folder).unwrap();
 }
 
 /// Guards the front pages against five lines that do not compile any more: those of the layer are tried with its
