@@ -126,6 +126,67 @@ fn slips_are_refused_each_with_its_place() {
     }
 }
 
+/// Guards calls against slips, which would play another call than is written, or expect something of nothing.
+#[test]
+fn slips_in_calls_are_refused_each_with_its_place() {
+    let step = |members: &str, expect: &str| {
+        format!("tests: [{{ name: t, steps: [{{ {members}, expect: {{ {expect} }} }}] }}]")
+    };
+    let call = "domain: shop, descriptors: [{ path: /a }, [[user, ada], [user, bob]]]";
+    let allowed = "allowed: true";
+    let table = [
+        (step("domain: shop", allowed), "has no `descriptors`"),
+        (step("descriptors: [{ path: /a }]", allowed), "has no `domain`"),
+        (step("domain: shop, descriptors: []", allowed), "the call has no descriptor"),
+        (step("domain: shop, descriptors: [{}]", allowed), "the descriptor has no entry"),
+        (step("domain: shop, descriptors: [path]", allowed), "a descriptor has to be a mapping"),
+        (step("domain: shop, descriptors: [[path]]", allowed), "an entry has to be a pair"),
+        (step("domain: shop, descriptors: [[[path]]]", allowed), "an entry is a pair, and this has 1"),
+        (step("domain: shop, descriptors: [{ n: 1 }]", allowed), "write \"1\" in quotes"),
+        (
+            step(&format!("{call}, hits: [1]"), allowed),
+            "hits are not as many as descriptors, of which there are 2",
+        ),
+        (step(&format!("{call}, hits: [1, 2, 3]"), allowed), "write one number for all, or one for each"),
+        (
+            step(&format!("{call}, request: {{ path: /a }}"), allowed),
+            "`request` is beside a call about descriptors",
+        ),
+        (step(&format!("{call}, answer: 200"), allowed), "`answer` is beside a call about descriptors"),
+        (step(call, "descriptors: [ok]"), "1 descriptors are expected something of, and the call has 2"),
+        (step(call, "descriptors: [ok, okay]"), "it is one of ok, over, unlimited, unmatched"),
+        (step(call, "cost: { a/b: 1 }"), "`cost` is not told of a call about descriptors"),
+        (step("peek: true", "descriptors: [ok]"), "`descriptors` is expected of a request"),
+    ];
+    for (text, message) in table {
+        let problems =
+            Suite::parse("t.yaml", &format!("tidegate-test: 1\npolicy: p.yaml\n{text}\n")).unwrap_err();
+        assert!(problems.to_string().contains(message), "{text}: {problems}");
+    }
+}
+
+/// Guards what a call is: keys that come twice keep their order, hits are for all or for each, and none is not zero.
+#[test]
+fn a_call_is_what_is_written() {
+    let of = |hits: &str| {
+        let text = format!(
+            "tests: [{{ name: t, steps: [{{ domain: shop, descriptors: [{{ path: /a, user: \"\" }}, [[user, b], [user, a]]]{hits}, \
+             expect: {{ allowed: true }} }}] }}]"
+        );
+        suite(&text).cases[0].steps[0].call.clone().unwrap()
+    };
+    let entries: Vec<_> = of("").descriptors.into_iter().map(|one| one.entries).collect();
+    let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+    assert_eq!(
+        entries,
+        [vec![pair("path", "/a"), pair("user", "")], vec![pair("user", "b"), pair("user", "a")]]
+    );
+    let hits = |text: &str| of(text).descriptors.iter().map(|one| one.hits).collect::<Vec<_>>();
+    assert_eq!(hits(""), [None, None]);
+    assert_eq!(hits(", hits: 3"), [Some(3), Some(3)]);
+    assert_eq!(hits(", hits: [0, 2]"), [Some(0), Some(2)]);
+}
+
 /// Guards names against the policy: each kind, with the nearest there is.
 #[test]
 fn names_that_the_policy_does_not_have_are_refused() {
@@ -155,6 +216,27 @@ fn names_that_the_policy_does_not_have_are_refused() {
             .check_names(&policy)
             .is_ok()
     );
+}
+
+/// Guards a call against a domain that no rule is for, which nothing would limit whatever the policy says.
+#[test]
+fn a_domain_that_the_policy_does_not_have_is_refused() {
+    let policy = parse_embedded(
+        "p.yaml",
+        "tidegate: 1\nrules:\n  - name: all\n    match: { domain: shop }\n    limits:\n      \
+         - { name: all, says: One a minute., key: global, sliding_log: { limit: 1, window: 1m } }\n",
+    )
+    .unwrap_or_else(|problems| panic!("{problems}"));
+    let of = |domain: &str, limit: &str| {
+        let text = format!(
+            "tests: [{{ name: t, steps: [{{ domain: {domain}, descriptors: [{{ path: /a }}], \
+             expect: {{ descriptors: [{{ limit: {limit} }}] }} }}] }}]"
+        );
+        suite(&text).check_names(&policy).map_err(|problems| problems.to_string())
+    };
+    assert_eq!(of("shop", "all/all"), Ok(()));
+    assert!(of("shp", "all/all").unwrap_err().contains("no domain \"shp\"; did you mean \"shop\"?"));
+    assert!(of("shop", "all/al").unwrap_err().contains("no limit \"all/al\""));
 }
 
 const EXAMPLE: &str = include_str!("../../../../examples/quillon.test.yaml");

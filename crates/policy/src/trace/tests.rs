@@ -70,6 +70,52 @@ fn the_first_condition_that_fails_is_named_for_each_match() {
     }
 }
 
+/// Guards against a reason that does not say which descriptor is wanted, what was found, and where they part.
+#[test]
+fn of_a_descriptor_it_is_told_what_is_wanted_and_where_it_differs() {
+    let limits =
+        "limits: [{ name: l, says: One a minute., key: global, sliding_log: { limit: 1, window: 1m } }]";
+    let text = format!(
+        "tidegate: 1\nrules:\n  - {{ name: login, match: {{ domain: shop, descriptor: [{{ key: path, value: \"/login*\" }}, user] }}, \
+         {limits} }}\n  - {{ name: pages, match: {{ path: /** }}, {limits} }}\n"
+    );
+    let policy = parse_embedded("trace.yaml", &text).unwrap_or_else(|problems| panic!("{problems}"));
+    let headers = HeaderMap::new();
+    let said = |domain: &str, entries: &[(&str, &str)]| {
+        let seen = policy.see_descriptor(crate::Descriptor { domain, entries }, &headers, None);
+        policy.trace(&seen).iter().map(|one| one.fit.to_string()).collect::<Vec<_>>()
+    };
+    let wanted = "is for domain shop, descriptor (path=/login*, user), and this is";
+    let [path, user] = [("path", "/login"), ("user", "ada")];
+    for (domain, entries, why) in [
+        ("mall", vec![path, user], "the domain is another"),
+        ("shop", vec![path], "there have to be 2 entries, and it has 1"),
+        ("shop", vec![user, path], "the entries are in another order"),
+        ("shop", vec![path, ("role", "a")], "role is not user"),
+        ("shop", vec![("path", "/x"), user], "path is not to be /x"),
+    ] {
+        let [login, pages] = <[String; 2]>::try_from(said(domain, &entries)).unwrap();
+        assert!(login.starts_with(wanted) && login.ends_with(&format!("; {why}")), "{login}");
+        assert!(pages.starts_with("is for requests, and this is a descriptor of Envoy (domain "), "{pages}");
+    }
+    assert_eq!(said("shop", &[path, user])[0], "applies by domain shop, descriptor (path=/login*, user)");
+    let request = Request {
+        method: "GET",
+        host: None,
+        path: "/login",
+        query: None,
+        headers: &headers,
+        peer: None,
+        body: None,
+    };
+    let seen = policy.see(&request).unwrap();
+    let of_a_request = policy.trace(&seen)[0].fit.to_string();
+    assert_eq!(
+        of_a_request,
+        "is for Envoy's descriptors (domain shop, descriptor (path=/login*, user)), and this is a request"
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 

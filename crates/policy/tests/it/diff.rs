@@ -293,3 +293,94 @@ fn words_and_reasons_are_neither_looser_nor_tighter() {
         assert!(!diff.is_empty() && !diff.is_looser() && !diff.is_tighter());
     }
 }
+
+/// Returns the lines of what changes of rules and outside of them.
+fn told(diff: &Diff) -> Vec<String> {
+    let rules = diff.rules.iter().flat_map(|rule| &rule.changes);
+    rules.chain(&diff.settings).map(ToString::to_string).collect()
+}
+
+/// Guards against a pattern of descriptors, or what a rule says to Envoy, that changes unseen.
+#[test]
+fn what_a_rule_for_descriptors_says_is_compared() {
+    let rule = |descriptor: &str, envoy: &str| {
+        let limits =
+            "limits: [{ name: l, says: Words., key: global, sliding_log: { limit: 9, window: 24h } }]";
+        format!(
+            "rules:\n  - {{ name: a, match: {{ domain: d, descriptor: [{descriptor}] }}{envoy}, {limits} }}\n  \
+             - {{ name: b, match: {{ domain: d }}, {limits} }}\n"
+        )
+    };
+    let diff = between(&rule("{ key: path, value: /a }", ""), &rule("{ key: path, value: \"/a*\" }", ""));
+    assert_eq!(
+        told(&diff),
+        ["applies to: domain d, descriptor (path=/a) -> domain d, descriptor (path=/a*)"]
+    );
+    assert!(diff.is_looser() && diff.is_tighter());
+    let diff = between(&rule("path", ""), &rule("{ key: path, as: page }", ""));
+    assert_eq!(
+        told(&diff),
+        ["applies to: domain d, descriptor (path) -> domain d, descriptor (path as page)"]
+    );
+    let diff =
+        between(&rule("path", ""), &rule("path", ", envoy: { replaces: b, label: x, metadata: { a: 1 } }"));
+    assert_eq!(
+        told(&diff),
+        ["envoy.label: none -> x", "envoy.replaces: none -> b", "envoy.metadata: {} -> {\"a\":1}"]
+    );
+    assert!(diff.is_looser() && !diff.is_tighter());
+    let diff = between(&rule("path", ", envoy: { quota: true }"), &rule("path", ", envoy: { metric: path }"));
+    assert_eq!(told(&diff), ["envoy.quota: true -> false", "envoy.metric: none -> path"]);
+    assert!(!diff.is_looser() && diff.is_tighter());
+}
+
+/// Guards against settings that are told as the program holds them, and against faces that change untold.
+#[test]
+fn faces_headers_and_bodies_are_told_in_words() {
+    let with = |settings: &str| {
+        format!(
+            "{settings}{}",
+            rule("{ name: l, says: Words., key: user, sliding_log: { limit: 9, window: 24h } }")
+        )
+    };
+    let gateway = |more: &str| {
+        with(&format!("gateway: {{ listen: 8080, upstream: \"http://127.0.0.1:3000\"{more} }}\n"))
+    };
+    let diff =
+        between(&gateway(""), &gateway(", idle_timeout: 90s, tls: { certificate: chain.pem, key: key.pem }"));
+    assert_eq!(
+        told(&diff),
+        ["gateway.tls: none -> certificate in chain.pem, key in key.pem", "gateway.idle_timeout: 75s -> 90s"]
+    );
+    let diff = between(
+        &with("headers: [ietf]\nproblem: { title: Slow down, members: { code: 1 } }\n"),
+        &with(
+            "headers: [draft-03, { x-ratelimit: epoch-seconds }]\nproblem: { title: \"{limit}: slow down\" }\n",
+        ),
+    );
+    assert_eq!(
+        told(&diff),
+        [
+            "headers: ietf -> draft-03, x-ratelimit in epoch-seconds",
+            "problem.title: Slow down -> {limit}: slow down",
+            "problem.members.code: 1 -> as usual",
+        ]
+    );
+    let diff = between(
+        &with("envoy: { listen: 8082 }\nresp: { listen: 8085 }\n"),
+        &with(
+            "envoy: { listen: 8082, on_deny: unavailable, timeout: 15ms }\napi: { listen: 8081, forward_auth: { request_id: x-id } }\n",
+        ),
+    );
+    assert_eq!(
+        told(&diff),
+        [
+            "api: none -> 127.0.0.1:8081",
+            "api.forward_auth.request_id: not said -> x-id",
+            "resp: 127.0.0.1:8085 -> none",
+            "envoy.on_deny: over_limit -> unavailable",
+            "envoy.timeout: 12ms -> 15ms",
+        ]
+    );
+    assert!(diff.is_looser());
+}
