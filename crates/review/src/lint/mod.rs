@@ -10,6 +10,7 @@ mod keys;
 mod messages;
 mod proxies;
 pub(crate) mod reach;
+mod shared;
 mod store;
 mod victims;
 mod view;
@@ -34,7 +35,7 @@ pub struct Lint {
     find: fn(&View<'_>) -> Vec<Draft>,
 }
 
-const THEMES: [&[Lint]; 11] = [
+const THEMES: [&[Lint]; 12] = [
     keys::LINTS,
     codes::LINTS,
     algorithms::LINTS,
@@ -42,6 +43,7 @@ const THEMES: [&[Lint]; 11] = [
     victims::LINTS,
     messages::LINTS,
     store::LINTS,
+    shared::LINTS,
     proxies::LINTS,
     envoy::LINTS,
     idle::LINTS,
