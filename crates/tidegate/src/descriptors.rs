@@ -69,6 +69,14 @@ pub enum DescriptorStatus {
     },
 }
 
+impl DescriptorsVerdict {
+    /// Returns the answer for a call that no limit was asked about.
+    fn turned_away(ruling: Ruling, asks: usize) -> Self {
+        let unmatched = DescriptorAnswer { rules: Vec::new(), status: DescriptorStatus::Unmatched };
+        Self { verdict: Verdict::without_decisions(ruling), answers: vec![unmatched; asks] }
+    }
+}
+
 impl Snapshot {
     /// Decides a call about descriptors by the policy, in one call of the store.
     ///
@@ -100,9 +108,7 @@ impl Snapshot {
                 if let Ruling::BadRequest(bad) = &stop {
                     tracing::debug!(why = %bad, "refused as a bad request");
                 }
-                let unmatched = DescriptorAnswer { rules: Vec::new(), status: DescriptorStatus::Unmatched };
-                let answers = vec![unmatched; asks.len()];
-                return DescriptorsVerdict { verdict: Verdict::without_decisions(stop), answers };
+                return DescriptorsVerdict::turned_away(stop, asks.len());
             }
         };
         let mut verdict = self.inner.ask(&call.plan, options).await;

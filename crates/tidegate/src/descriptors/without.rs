@@ -3,7 +3,7 @@
 use tidegate_algorithms::Span;
 use tidegate_policy::Counting;
 
-use super::{DescriptorAnswer, DescriptorAsk, DescriptorStatus, DescriptorsVerdict};
+use super::{DescriptorAsk, DescriptorsVerdict};
 use crate::limiter::Snapshot;
 use crate::options::CheckOptions;
 use crate::verdict::{Ruling, Verdict};
@@ -21,11 +21,7 @@ impl Snapshot {
         let counted_already = CheckOptions { peek: true, ..options };
         let call = match self.inner.call(asks, counting, counted_already) {
             Ok(call) => call,
-            Err(stop) => {
-                let unmatched = DescriptorAnswer { rules: Vec::new(), status: DescriptorStatus::Unmatched };
-                let answers = vec![unmatched; asks.len()];
-                return DescriptorsVerdict { verdict: Verdict::without_decisions(stop), answers };
-            }
+            Err(stop) => return DescriptorsVerdict::turned_away(stop, asks.len()),
         };
         if call.plan.is_empty() {
             let pass = Ruling::Allow { delay: Span::ZERO };
