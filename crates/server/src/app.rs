@@ -21,6 +21,7 @@ use crate::api::Token;
 use crate::gateway::{self, Gateway};
 use crate::net::tls::Shown;
 use crate::net::{DrainReport, Networks, ServeOptions, serve};
+use crate::overrides::Overrides;
 use crate::reload::{InForce, Load, Reloader, Shared, Status};
 use crate::snapshot::Keeper;
 use crate::store;
@@ -172,6 +173,7 @@ impl App {
     /// the draining.
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> Report {
         let in_force = &self.reloader.shared.in_force;
+        in_force.overrides.begin().await;
         let (draining, drained) = (CancellationToken::new(), CancellationToken::new());
         let stop = || draining.clone().cancelled_owned();
         let gateway = async {
@@ -183,7 +185,8 @@ impl App {
             Some(serve(self.api?, router, ServeOptions::default(), stop()).await)
         };
         let envoy = async {
-            let router = envoy::router(in_force.limiter.clone(), in_force.envoy_token.clone());
+            let (limiter, token) = (in_force.limiter.clone(), in_force.envoy_token.clone());
+            let router = envoy::router_with(limiter, token, draining.clone(), in_force.envoy_hits.clone());
             Some(serve(self.envoy?, router, ServeOptions::default(), stop()).await)
         };
         let resp = async {
@@ -212,11 +215,7 @@ impl App {
             shutdown.await;
             draining.cancel();
         };
-        let kept = async {
-            if let Some(snapshot) = &self.reloader.shared.snapshot {
-                snapshot.keep(last()).await;
-            }
-        };
+        let kept = keep(&self.reloader.shared, &drained);
         let alerts = &self.reloader.shared.alerts;
         let watchman = Watchman::new(in_force.limiter.clone());
         let watched = watchman.run(alerts.as_ref(), last());
@@ -225,6 +224,17 @@ impl App {
         in_force.limiter.look_back();
         report
     }
+}
+
+/// Keeps the memory store in its file, and the overrides as the store has them, until `stop`.
+async fn keep(shared: &Shared, stop: &CancellationToken) {
+    let last = || stop.clone().cancelled_owned();
+    let snapshot = async {
+        if let Some(snapshot) = &shared.snapshot {
+            snapshot.keep(last()).await;
+        }
+    };
+    tokio::join!(snapshot, shared.in_force.overrides.keep(last()));
 }
 
 /// Tells the webhooks until `stop` completes.
@@ -296,6 +306,8 @@ fn in_force(limiter: Limiter, policy: &Policy) -> Result<InForce, StartError> {
         envoy_token: envoy_token.into(),
         resp_token: resp_token.into(),
         admin_token: admin_token.into(),
+        envoy_hits: envoy::hits::Hits::default(),
+        overrides: Overrides::new(limiter.clone(), policy.clone()),
         limiter,
     })
 }

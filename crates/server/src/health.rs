@@ -47,6 +47,9 @@ struct Ready {
     #[serde(skip_serializing_if = "Option::is_none")]
     store_down_since: Option<u64>,
     policy: InForce,
+    /// How many overrides an operator has in force.
+    #[serde(skip_serializing_if = "is_none")]
+    overrides: usize,
     /// Why the last reload was refused, unless another succeeded since.
     #[serde(skip_serializing_if = "Option::is_none")]
     reload_error: Option<String>,
@@ -103,6 +106,7 @@ async fn readyz(State(health): State<Health>) -> Response {
         store: store.as_ref().err().map_or("ok", |wrong| wrong.what),
         store_down_since: store.err().and_then(|wrong| wrong.since),
         policy: InForce::of(&health.limiter, reloads),
+        overrides: overrides(&health.limiter),
         // The rest stands in the log: health is open to more than the operator.
         reload_error: reloads.and_then(Status::error).map(|error| first_line(&error)),
     };
@@ -159,6 +163,17 @@ impl InForce {
             limits: in_force.limits().count(),
         }
     }
+}
+
+/// Returns how many overrides are in force.
+fn overrides(limiter: &Limiter) -> usize {
+    let in_force = limiter.snapshot();
+    in_force.policy().map_or(0, |policy| policy.limits().map(|limit| limit.overlays.list().len()).sum())
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives what it skips by reference")]
+fn is_none(count: &usize) -> bool {
+    *count == 0
 }
 
 fn first_line(text: &str) -> String {

@@ -20,6 +20,7 @@ pub mod gateway;
 pub mod health;
 mod jitter;
 pub mod net;
+mod overrides;
 mod problem;
 pub mod proxy;
 pub mod reload;

@@ -5,7 +5,6 @@
 //! it was bound cannot be replaced, and a policy that asks for that is refused whole.
 
 use std::fmt;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,9 +19,11 @@ use tidegate_review::{Finding, Severity};
 
 use crate::alerts::Alerts;
 use crate::api::{Token, TokenError, TokenInForce};
+use crate::envoy::hits::Hits;
 use crate::gateway::{Gateway, Prepared};
 use crate::net::Networks;
 use crate::net::tls::{Certified, Shown, TlsError};
+use crate::overrides::Overrides;
 use crate::proxy::UpstreamError;
 use crate::snapshot::Keeper;
 
@@ -43,7 +44,7 @@ pub enum ReloadError {
     NoFile,
     /// It changes what cannot be changed while running.
     #[error("{} changed: that needs a restart; nothing was changed", .0.join(", "))]
-    Restart(Vec<&'static str>),
+    Restart(Vec<String>),
     /// A certificate or its key cannot be used.
     #[error("gateway: {0}; nothing was changed")]
     Tls(#[from] TlsError),
@@ -67,6 +68,8 @@ pub enum ReloadError {
 #[derive(Debug, Clone)]
 pub(crate) struct InForce {
     pub(crate) limiter: Limiter,
+    /// What an operator has laid over the policy.
+    pub(crate) overrides: Overrides,
     pub(crate) gateway: Option<Gateway>,
     pub(crate) certificate: Option<Shown>,
     /// Whom the PROXY protocol is taken from.
@@ -75,6 +78,8 @@ pub(crate) struct InForce {
     pub(crate) envoy_token: TokenInForce,
     pub(crate) resp_token: TokenInForce,
     pub(crate) admin_token: TokenInForce,
+    /// What is counted of Envoy's descriptors, over every reload.
+    pub(crate) envoy_hits: Hits,
 }
 
 /// What was found to be possible, ready to be put into force.
@@ -90,18 +95,22 @@ struct Ready {
 impl InForce {
     /// Puts a policy into force, and returns what that changes.
     pub(crate) fn replace(&self, policy: Policy) -> Result<Changes, ReloadError> {
+        // Until all of it is in force, no override comes or goes.
+        let mut overrides = self.overrides.lock();
         let before = self.limiter.policy();
         let mut restart = before.as_ref().map(|before| needs_restart(before, &policy)).unwrap_or_default();
         if !self.limiter.has_store_of(&policy) && !restart.iter().any(|field| field.starts_with("store")) {
-            restart.insert(0, "store");
+            restart.insert(0, "store".to_owned());
         }
         if !restart.is_empty() {
             return Err(ReloadError::Restart(restart));
         }
         let ready = self.prepare(&policy)?;
         let networks = policy.trusted.networks().to_vec();
-        let diff = before.map(|before| Diff::between(&before, &policy)).unwrap_or_default();
-        let reloaded = self.limiter.reload(policy)?;
+        let (over, outcomes) = overrides.over(&self.limiter, &policy);
+        let diff = before.map(|before| Diff::between(&before, &over)).unwrap_or_default();
+        let reloaded = self.limiter.reload(over)?;
+        overrides.keep(policy, outcomes);
         // Nothing below can fail.
         self.balancers.replace(networks);
         if let (Some(gateway), Some(prepared)) = (&self.gateway, ready.gateway) {
@@ -154,8 +163,8 @@ fn store_field(before: &Policy, after: &Policy) -> &'static str {
 }
 
 /// Returns the fields of faces in which policies differ and that are taken over for good at the start.
-fn needs_restart(before: &Policy, after: &Policy) -> Vec<&'static str> {
-    let mut changed = Vec::new();
+fn needs_restart(before: &Policy, after: &Policy) -> Vec<String> {
+    let (mut changed, mut listens_elsewhere) = (Vec::new(), Vec::new());
     let mut note = |field, differs: bool| {
         if differs {
             changed.push(field);
@@ -167,9 +176,7 @@ fn needs_restart(before: &Policy, after: &Policy) -> Vec<&'static str> {
     let is_shared = matches!(after.store, StoreChoice::Redis(_));
     note("key_secret_file", is_shared && secret(before) != secret(after));
     note("alerts", before.alerts != after.alerts);
-    note("gateway", before.gateway.is_some() != after.gateway.is_some());
     if let (Some(before), Some(after)) = (&before.gateway, &after.gateway) {
-        note("gateway.listen", before.listen != after.listen);
         note("gateway.tls", before.tls.is_some() != after.tls.is_some());
         note("gateway.proxy_protocol", before.proxy_protocol != after.proxy_protocol);
         note("gateway.max_connections", before.max_connections != after.max_connections);
@@ -177,23 +184,13 @@ fn needs_restart(before: &Policy, after: &Policy) -> Vec<&'static str> {
         note("gateway.idle_timeout", before.idle_timeout != after.idle_timeout);
         note("gateway.drain_timeout", before.drain_timeout != after.drain_timeout);
     }
-    let (before, after) = (listens(before), listens(after));
-    for ((face, field, before), (.., after)) in before.into_iter().zip(after) {
+    for ((face, before), (_, after)) in before.listens().into_iter().zip(after.listens()) {
         note(face, before.is_some() != after.is_some());
-        note(field, before.zip(after).is_some_and(|(before, after)| before != after));
+        if before.zip(after).is_some_and(|(before, after)| before != after) {
+            listens_elsewhere.push(format!("{face}.listen"));
+        }
     }
-    changed
-}
-
-/// Returns where the faces listen that are bound once, each with its name and that of the field.
-fn listens(policy: &Policy) -> [(&'static str, &'static str, Option<SocketAddr>); 5] {
-    [
-        ("api", "api.listen", policy.api.as_ref().map(|face| face.listen)),
-        ("envoy", "envoy.listen", policy.envoy.as_ref().map(|face| face.listen)),
-        ("resp", "resp.listen", policy.resp.as_ref().map(|face| face.listen)),
-        ("admin", "admin.listen", policy.admin.as_ref().map(|face| face.listen)),
-        ("health", "health.listen", policy.health.as_ref().map(|face| face.listen)),
-    ]
+    changed.into_iter().map(str::to_owned).chain(listens_elsewhere).collect()
 }
 
 /// Warns of what refuses nothing, since that is easily forgotten.

@@ -128,11 +128,11 @@ fn built<'i>(
     };
     let choice = store_failure(rule.on_store_failure);
     let name: Arc<str> = limit.name.as_str().into();
-    let variants = limit.variants().map(|(whose, terms)| {
+    let variants = limit.variants().enumerate().map(|(variant, (whose, terms))| {
         let built = Limit::new(Arc::clone(&name), terms.quota)
             .with_words(terms.says.as_str())
             .with_cost(limit.cost.usual())
-            .with_shadow(limit.mode == file::Mode::Shadow)
+            .with_shadow(limit.mode_of(variant) == file::Mode::Shadow)
             .with_disclosure(disclosure)
             .with_counts(counts(&limit.count))
             .with_store_failure(choice);

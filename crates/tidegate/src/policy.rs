@@ -222,15 +222,18 @@ impl Compiled {
         for (offset, limit) in matched.rule.limits.iter().enumerate() {
             let shadow = limit.mode == file::Mode::Shadow;
             let tally = self.limits.get(first.saturating_add(offset)).filter(|_| !options.peek);
+            let mut binding = false;
             let counted = plan.push(first.saturating_add(offset), |out| {
-                match self.read(limit, (matched, tally), options.cost, out) {
+                let read = match self.read(limit, (matched, tally), options.cost, out) {
                     // A shadow limit never blocks, not even a request it cannot read.
-                    Err(_) if shadow || reading == Reading::Leftover => Ok(None),
-                    read => read,
-                }
+                    Err(_) if shadow || reading == Reading::Leftover => None,
+                    read => read?,
+                };
+                binding = read.is_some_and(|terms| limit.mode_of(terms.variant) == file::Mode::Enforce);
+                Ok(read)
             })?;
-            enforced |= counted && !shadow;
-            let told = !options.peek && reading == Reading::Request;
+            enforced |= binding;
+            let told = !options.peek && reading == Reading::Request && !limit.is_off();
             if !counted && told && matched.facts.client().is_none() {
                 warnings::no_peer(&self.lasting.observer, &limit.name);
             }
@@ -252,7 +255,11 @@ impl Compiled {
     ) -> Result<Option<Terms>, BadKey> {
         let start = out.len();
         let facts = &matched.facts;
-        let presence = limit.key.read(facts, out).map_err(|it| bad(&it))?;
+        let presence = match limit.key.read(facts, out) {
+            // It does not look, so there is nothing that could be missing or be read in two ways.
+            Err(_) | Ok(Presence::Missing { .. }) if limit.is_off() => return Ok(None),
+            read => read.map_err(|it| bad(&it))?,
+        };
         if let Some(tally) = tally {
             let has_key = matches!(presence, Presence::Present);
             tally.bring(has_key, &limit.name, &self.lasting.observer);
@@ -271,6 +278,9 @@ impl Compiled {
             }
         }
         let choice = limit.choose(facts).map_err(|it| bad(&it))?;
+        if choice.off {
+            return Ok(None);
+        }
         if choice.unknown_plan && tally.is_some() {
             warnings::unknown_plan(&self.lasting.observer, limit, facts);
         }

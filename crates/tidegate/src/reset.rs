@@ -160,7 +160,11 @@ impl Snapshot {
         self.find_key(limit, ready).map(|(_, stored)| stored)
     }
 
-    fn find_key(&self, limit: &str, ready: &ReadyKeys) -> Result<(&Registered, StoredKey), ResetError> {
+    pub(crate) fn find_key(
+        &self,
+        limit: &str,
+        ready: &ReadyKeys,
+    ) -> Result<(&Registered, StoredKey), ResetError> {
         let unknown = || ResetError::UnknownLimit(self.unknown(limit));
         let policy = self.policy().ok_or(ResetError::NoPolicy)?;
         let said = policy.limits().find(|one| one.name == limit).ok_or_else(unknown)?;

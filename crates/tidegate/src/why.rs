@@ -50,7 +50,8 @@ pub struct LimitWhy {
     pub key: Vec<KeyWhy>,
     /// What it did.
     pub looked: Looked,
-    /// What it did not heed, each in a sentence: terms that have ended, a plan or a cost named by nobody it believes.
+    /// What it did not heed, each in a sentence: terms that have ended, a plan or a cost named by nobody it believes. And
+    /// the exceptions that an operator has made at run time for everybody or for the request's key.
     pub notes: Vec<String>,
     /// The name under which its counts are kept, and the key as it is counted, if it is.
     counted: Option<(String, Vec<u8>)>,
@@ -221,8 +222,12 @@ impl Telling<'_> {
     /// Returns whether every enforced limit of the rules that apply leaves the request alone.
     fn reaches_fallback(&self) -> bool {
         let looks = |matched: &Matched<'_>, limit: &file::Limit| {
-            limit.mode == file::Mode::Enforce
-                && !matches!(self.read(limit, matched, &mut Vec::new()), Ok(None))
+            let mode = match self.read(limit, matched, &mut Vec::new()) {
+                Ok(None) => return false,
+                Ok(Some(terms)) => limit.mode_of(terms.variant),
+                Err(_) => limit.mode,
+            };
+            mode == file::Mode::Enforce
         };
         let policy = &self.compiled.policy;
         let looked = policy
@@ -250,8 +255,9 @@ impl Telling<'_> {
         };
         let is_counted = matches!(looked, Looked::Asked { .. }) && !limit.key.is_global();
         let counted = is_counted.then(|| (limit.storage_name().to_owned(), bytes));
-        let notes =
+        let mut notes =
             if matches!(looked, Looked::Asked { .. }) { limit.unheeded(&matched.facts) } else { Vec::new() };
+        notes.extend(limit.exceptions(&matched.facts).into_iter().map(exception));
         LimitWhy { name: limit.name.clone(), key: key.collect(), looked, notes, counted }
     }
 
@@ -280,6 +286,14 @@ fn because(fit: &Fit<'_>) -> String {
     }
 }
 
+/// Says what an operator's exception does with a request, until when, and why.
+fn exception(overlay: &file::overlay::Overlay) -> String {
+    let whose = if overlay.key.is_some() { "this key" } else { "everybody" };
+    let because: String = overlay.because.chars().flat_map(char::escape_debug).collect();
+    let until = file::overlay::instant(overlay.until);
+    format!("overridden for {whose} until {until}: {}, because \"{because}\"", overlay.set)
+}
+
 /// Says which terms a limit was asked under, if it has several.
 fn chosen(limit: &file::Limit, variant: usize) -> Option<ChosenTerms> {
     let (whose, _) = limit.variants().nth(variant)?;
@@ -295,8 +309,9 @@ fn chosen(limit: &file::Limit, variant: usize) -> Option<ChosenTerms> {
             ChosenTerms { name: name.to_owned(), because }
         }
         Whose::Key(value) => {
-            let found = limit.overrides.iter().find(|one| one.value == value);
-            let because = found.map_or("", |one| one.because.as_str());
+            let found = limit.overrides.iter().find(|one| one.value == value).map(|one| one.because.as_str());
+            let made = || limit.overlays.list().iter().find(|one| one.key.as_deref() == Some(value));
+            let because = found.or_else(|| made().map(|one| one.because.as_str())).unwrap_or_default();
             ChosenTerms { name: value.to_owned(), because: format!("has its own terms: {because}") }
         }
     })

@@ -1,6 +1,7 @@
 //! The counters as `OpenMetrics` text.
 //!
-//! Labels are names of the policy and words of this file: nothing a client sends becomes one.
+//! Labels are names of the policy and words of this file: nothing a client sends becomes one, but values of Envoy's
+//! descriptors where a rule says so (`envoy.metric`).
 
 mod store;
 mod write;
@@ -13,7 +14,9 @@ use prometheus_client::registry::Registry;
 use tidegate::{LimitObserved, Limiter, Measures, Observed, StoreHealth, Usage};
 
 use crate::alerts::{Alerts, AlertsSeen};
+use crate::envoy::hits::Series;
 use crate::epoch;
+use crate::overrides::Seen as Overridden;
 use crate::reload::{Reloader, Version};
 use crate::snapshot::{Keeper, Seen};
 use write::{Labels, counters, gauge, histogram, info};
@@ -34,9 +37,11 @@ pub(super) fn text(limiter: &Limiter, reloader: &Reloader) -> Result<String, fmt
         store: limiter.store_measures(),
         observed: limiter.observe(),
         memory: limiter.memory_usage(),
+        descriptors: reloader.shared.in_force.envoy_hits.seen(),
         reloads: status.reloads(),
         failing: status.error().is_some(),
         version: status.version(),
+        overrides: reloader.shared.in_force.overrides.seen(),
     };
     let mut registry = Registry::with_prefix("tidegate");
     registry.register_collector(Box::new(moment));
@@ -50,6 +55,7 @@ pub(super) fn text(limiter: &Limiter, reloader: &Reloader) -> Result<String, fmt
 struct Moment {
     observed: Observed,
     memory: Option<Usage>,
+    descriptors: Vec<Series>,
     reloads: (u64, u64),
     failing: bool,
     version: Version,
@@ -57,6 +63,7 @@ struct Moment {
     alerts: AlertsSeen,
     health: StoreHealth,
     store: Measures,
+    overrides: Overridden,
 }
 
 impl Collector for Moment {
@@ -69,7 +76,9 @@ impl Collector for Moment {
         store::decisions(&mut to, &self.observed)?;
         store::calls(&mut to, &self.store)?;
         store::alerts(&mut to, &self.alerts)?;
+        self.of_descriptors(&mut to)?;
         self.of_policy(&mut to)?;
+        store::overrides(&mut to, &self.overrides)?;
         self.of_memory(&mut to)?;
         self.of_snapshot(&mut to)
     }
@@ -103,6 +112,16 @@ impl Moment {
         counters(to, ("resets", "How often a limit was told to forget a key"), resets)?;
         let rules = self.observed.rules.iter().map(|(rule, count)| (vec![("rule", &**rule)], *count));
         counters(to, ("rule_matches", "Requests that each rule applied to"), rules)
+    }
+
+    fn of_descriptors(&self, to: &mut DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let hits = self.descriptors.iter().flat_map(|series| {
+            series.counts.iter().map(|(result, count)| {
+                let (domain, descriptor) = (series.domain.as_str(), series.descriptor.as_str());
+                (vec![("domain", domain), ("descriptor", descriptor), ("result", *result)], *count)
+            })
+        });
+        counters(to, ("envoy_hits", "Hits of Envoy's descriptors by what became of them"), hits)
     }
 
     fn of_policy(&self, to: &mut DescriptorEncoder<'_>) -> Result<(), fmt::Error> {

@@ -5,11 +5,18 @@
 //! | `GET /metrics` | the counters, as `OpenMetrics` text |
 //! | `POST /reload` | 200 once the policy was read anew and is in force, 422 with what keeps it from that |
 //! | `POST /reset` | 200 once a limit has forgotten a key, 404 for a limit that is not there, 422 for a key that is none of its |
+//! | `POST /inspect` | 200 with what a limit remembers of a key, and what that comes to |
+//! | `GET /v1/overrides` | the exceptions that hold for a while, and what each makes of its limit |
+//! | `PUT /v1/overrides` | 200 once an exception is in the store and in force here |
+//! | `DELETE /v1/overrides` | 200 once it is in neither, 404 when it was not there |
 //!
 //! With a token all demand it. A request that a web page makes (it names its `Origin`) is turned away whatever it asks:
 //! without a token, any page in an operator's browser could otherwise reload policies and unlock accounts.
 
+mod inspect;
+mod key;
 mod metrics;
+mod overrides;
 mod reset;
 
 use axum::extract::{Request, State};
@@ -30,7 +37,9 @@ pub fn router(reloader: Reloader, token: TokenInForce) -> Router {
     let routes = Router::new()
         .route("/metrics", get(metrics))
         .route("/reload", post(reload))
-        .route("/reset", post(reset::reset));
+        .route("/reset", post(reset::reset))
+        .route("/inspect", post(inspect::inspect))
+        .route("/v1/overrides", get(overrides::list).put(overrides::put).delete(overrides::delete));
     let routes = with_problems(routes)
         .layer(axum::middleware::from_fn_with_state(token, demand))
         .layer(axum::middleware::from_fn(no_page));

@@ -31,7 +31,8 @@ pub(super) async fn reset(State(reloader): State<Reloader>, request: Request) ->
     Ok(([(CACHE_CONTROL, "no-store")], Json(body)).into_response())
 }
 
-fn problem(error: ResetError) -> Problem {
+/// Returns what is wrong with a key.
+pub(super) fn problem(error: ResetError) -> Problem {
     let status = match &error {
         ResetError::UnknownKey { name, .. } => return Problem::of_member(format!("keys.{name}"), error),
         ResetError::MissingKey { .. } | ResetError::BadKey(_) => return Problem::of_member("keys", error),

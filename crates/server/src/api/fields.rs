@@ -9,7 +9,7 @@ use serde::de::{Deserializer, Error, MapAccess, Unexpected, Visitor};
 
 /// A whole number that is not negative. JSON has one kind of number: 1.0 is as whole as 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Whole(pub(super) u64);
+pub(crate) struct Whole(pub(crate) u64);
 
 impl<'de> Deserialize<'de> for Whole {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

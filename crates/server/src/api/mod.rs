@@ -39,7 +39,7 @@ use tidegate::Limiter;
 
 pub(crate) use auth::demand;
 pub(crate) use call::read as read_call;
-pub(crate) use fields::Members;
+pub(crate) use fields::{Members, Whole};
 pub use token::{Token, TokenError, TokenInForce};
 
 use book::Book;

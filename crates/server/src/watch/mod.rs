@@ -233,11 +233,12 @@ async fn look(paths: Vec<PathBuf>) -> Look {
 }
 
 /// Runs what reads files where it holds up nobody.
-async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+pub(crate) async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     finished(tokio::task::spawn_blocking(work)).await
 }
 
-async fn finished<T>(task: JoinHandle<T>) -> T {
+/// Waits for a task, which ends whether somebody waits or not.
+pub(crate) async fn finished<T>(task: JoinHandle<T>) -> T {
     match task.await {
         Ok(done) => done,
         Err(error) => match error.try_into_panic() {

@@ -5,9 +5,10 @@ use std::fmt;
 use prometheus_client::encoding::DescriptorEncoder;
 use tidegate::{Measures, Observed, StoreHealth};
 
-use super::write::{Labels, counters, gauge, histogram};
+use super::write::{Labels, counters, gauge, gauges, histogram};
 use crate::alerts::AlertsSeen;
 use crate::epoch;
+use crate::overrides::Seen as Overridden;
 
 /// Writes whether the store answers, and what became of requests while it did not.
 pub(super) fn outages(
@@ -78,4 +79,11 @@ fn labelled<'a>(
     counts: &'a [(&'static str, u64)],
 ) -> impl Iterator<Item = (Labels<'a>, u64)> {
     counts.iter().map(move |(name, count)| (vec![(label, *name)], *count))
+}
+
+/// Writes how many overrides there are, by limits of the policy.
+pub(super) fn overrides(to: &mut DescriptorEncoder<'_>, seen: &Overridden) -> Result<(), fmt::Error> {
+    let limits = seen.limits.iter().map(|(limit, count)| (vec![("limit", limit.as_str())], *count));
+    gauges(to, ("overrides", "Overrides of each limit in force at run time"), limits)?;
+    gauge(to, ("overrides_idle", "Overrides that apply to nothing in this process's policy"), seen.idle)
 }

@@ -68,6 +68,18 @@ pub(super) fn gauge(
     ConstGauge::new(value).encode(to.encode_descriptor(name, help, None, MetricType::Gauge)?)
 }
 
+pub(super) fn gauges<'a>(
+    to: &mut DescriptorEncoder<'_>,
+    (name, help): (&str, &str),
+    values: impl IntoIterator<Item = (Labels<'a>, u64)>,
+) -> Result<(), fmt::Error> {
+    let mut family = to.encode_descriptor(name, help, None, MetricType::Gauge)?;
+    for (labels, value) in values {
+        ConstGauge::new(value).encode(family.encode_family(&labels)?)?;
+    }
+    Ok(())
+}
+
 pub(super) fn info<const N: usize>(
     to: &mut DescriptorEncoder<'_>,
     (name, help): (&str, &str),

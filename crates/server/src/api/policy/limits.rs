@@ -1,6 +1,7 @@
 //! Limits as the API shows them: terms, costs, what counts. Values of keys are shown by their names outside only.
 
 use serde::Serialize;
+use tidegate::policy_file::overlay::Overlay;
 use tidegate::policy_file::{self as file, Cost, Count, Identities, Whose};
 use utoipa::ToSchema;
 
@@ -43,6 +44,26 @@ pub(super) struct LimitView<'a> {
     #[schema(required, inline = false)]
     client_sees: Option<SeesName>,
     mode: ModeName,
+    /// Whether an operator has turned it off for a while: it looks at nobody but keys with an exception of their own.
+    off: bool,
+    /// What an operator has laid over it at run time; its words, numbers and mode above are what holds.
+    exceptions: Vec<ExceptionView<'a>>,
+}
+
+/// An exception that an operator has made at run time.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Exception)]
+struct ExceptionView<'a> {
+    /// The name of the one key it is for; null for everybody.
+    #[schema(required, pattern = "^hmac:[0-9a-f]{32}$")]
+    key: Option<&'a str>,
+    /// What it changes.
+    #[schema(example = "limit 20")]
+    sets: String,
+    /// The instant at which it ends, in seconds since the Unix epoch.
+    until_epoch_seconds: u64,
+    /// Why.
+    because: &'a str,
 }
 
 /// The plans of a limit.
@@ -182,6 +203,19 @@ impl<'a> LimitView<'a> {
             on_missing_key: limit.on_missing_key.map(MissingName::of),
             client_sees: limit.client_sees.map(SeesName::of),
             mode: ModeName::of(limit.mode),
+            off: limit.is_off(),
+            exceptions: limit.overlays.list().iter().map(ExceptionView::of).collect(),
+        }
+    }
+}
+
+impl<'a> ExceptionView<'a> {
+    fn of(overlay: &'a Overlay) -> Self {
+        Self {
+            key: overlay.key.as_deref(),
+            sets: overlay.set.to_string(),
+            until_epoch_seconds: overlay.until.as_micros() / 1_000_000,
+            because: &overlay.because,
         }
     }
 }

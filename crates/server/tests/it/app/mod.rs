@@ -7,6 +7,7 @@ mod failures;
 mod gateway;
 mod metrics;
 mod outage;
+mod overrides;
 mod redis;
 mod reload;
 mod reset;

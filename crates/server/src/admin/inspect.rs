@@ -1,0 +1,65 @@
+//! `POST /inspect`: what a limit remembers of one key. A look: nothing is charged.
+
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use http::header::CACHE_CONTROL;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tidegate::policy_file::overlay::{instant, numbers};
+use tidegate::{Decision, Limit, Span};
+
+use super::key::KeyCall;
+use super::reset::problem;
+use crate::api::{Members, read_call};
+use crate::problem::Problem;
+use crate::reload::Reloader;
+
+/// What is to be looked at.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct InspectCall {
+    /// The limit, `rule/limit`.
+    limit: String,
+    /// The values of its key, by their names in the policy.
+    #[serde(default)]
+    keys: Members<String>,
+    /// The one value of its key.
+    #[serde(default)]
+    key: Option<String>,
+}
+
+pub(super) async fn inspect(State(reloader): State<Reloader>, request: Request) -> Result<Response, Problem> {
+    let InspectCall { limit, keys, key } = read_call(request).await?;
+    let in_force = reloader.shared.in_force.limiter.snapshot();
+    let keys = KeyCall { keys, key }.values(&in_force, &limit)?;
+    let seen = in_force.inspect(&limit, &keys).await.map_err(problem)?;
+    let states: Vec<Value> =
+        seen.terms.iter().filter(|_| seen.counted).map(|(limit, decision)| state(limit, decision)).collect();
+    let body = json!({
+        "limit": limit,
+        "key": seen.identity,
+        "at": instant(seen.at),
+        "at_micros": seen.at.as_micros(),
+        "counted": seen.counted,
+        "states": states,
+    });
+    Ok(([(CACHE_CONTROL, "no-store")], Json(body)).into_response())
+}
+
+/// Returns what is counted as some terms of the limit take it.
+fn state(limit: &Limit, decision: &Decision) -> Value {
+    let micros = |span: Span| (span != Span::MAX).then(|| span.as_micros());
+    let quota = limit.quota();
+    json!({
+        "algorithm": quota.algorithm(),
+        "numbers": format!("{}: {}", quota.algorithm(), numbers(quota)),
+        "says": limit.words(),
+        "plan": limit.plan(),
+        "limit": decision.limit,
+        "used": decision.limit.saturating_sub(decision.remaining),
+        "remaining": decision.remaining,
+        "next_unit_micros": micros(decision.next_unit),
+        "reset_after_micros": micros(decision.reset_after),
+    })
+}

@@ -1,0 +1,78 @@
+//! A key as an operator gives it: values by their names, the one value there is, or the name it has outside the process.
+
+use std::collections::BTreeMap;
+
+use http::StatusCode;
+use serde::Deserialize;
+use tidegate::ResetError;
+use tidegate::Snapshot;
+use tidegate::policy_file::overlay::is_identity;
+
+use super::reset::problem;
+use crate::api::Members;
+use crate::problem::Problem;
+
+/// The members of a call that tell a key; everybody where neither is there.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct KeyCall {
+    /// The values of the limit's key, by their names in the policy.
+    #[serde(default)]
+    pub(super) keys: Members<String>,
+    /// The value of a limit that reads one, or the name of a key as logs and answers have it.
+    #[serde(default)]
+    pub(super) key: Option<String>,
+}
+
+impl KeyCall {
+    /// Returns the values by their names.
+    ///
+    /// # Errors
+    /// When one value is not enough, or both members are there.
+    pub(super) fn values(
+        &self,
+        in_force: &Snapshot,
+        limit: &str,
+    ) -> Result<BTreeMap<String, String>, Problem> {
+        let Some(value) = &self.key else { return Ok(self.keys.0.clone()) };
+        if !self.keys.0.is_empty() {
+            return Err(Problem::of_member("key", "stands beside `keys`; give one of the two"));
+        }
+        let policy = in_force.policy();
+        let found = policy.and_then(|policy| policy.limits().find(|one| one.name == limit));
+        let Some(found) = found else {
+            let error = in_force.stored_key(limit, &BTreeMap::new()).err();
+            return Err(error.map_or_else(|| Problem::new(StatusCode::NOT_FOUND, "no such limit"), problem));
+        };
+        match found.key.sources().as_slice() {
+            [name] => Ok(BTreeMap::from([((*name).to_owned(), value.clone())])),
+            [] => Err(problem(ResetError::UnknownKey {
+                limit: limit.to_owned(),
+                name: "key".to_owned(),
+                wanted: Vec::new(),
+            })),
+            names => {
+                let why = format!("{limit} reads several values; give them in `keys`: {}", names.join(", "));
+                Err(Problem::of_member("key", why))
+            }
+        }
+    }
+
+    /// Returns the name of the key outside the process; `None` for everybody.
+    ///
+    /// # Errors
+    /// When it is no key of the limit's.
+    pub(super) fn identity(&self, in_force: &Snapshot, limit: &str) -> Result<Option<String>, Problem> {
+        if let Some(name) = self.key.as_ref().filter(|key| is_identity(key) && self.keys.0.is_empty()) {
+            return Ok(Some(name.clone()));
+        }
+        let values = self.values(in_force, limit)?;
+        if values.is_empty() {
+            return Ok(None);
+        }
+        let stored = in_force.stored_key(limit, &values).map_err(problem)?;
+        let none = || {
+            Problem::new(StatusCode::SERVICE_UNAVAILABLE, "the system gives no randomness for names of keys")
+        };
+        stored.identity.map(Some).ok_or_else(none)
+    }
+}
