@@ -33,7 +33,7 @@ pub fn soon<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
             return answer;
         }
         assert!(began.elapsed() < SOON, "{what} takes longer than a minute");
-        std::thread::sleep(Duration::from_millis(10));
+        crate::moment();
     }
 }
 
@@ -105,13 +105,29 @@ impl Envoy {
     fn try_ask(&self, path: &str) -> Option<(u16, String)> {
         let mut stream = TcpStream::connect(self.admin).ok()?;
         stream.set_read_timeout(Some(SOON)).ok()?;
-        let request = format!("GET {path} HTTP/1.0\r\nHost: admin\r\n\r\n");
+        // Envoy answers no HTTP/1.0, and HTTP/1.1 in chunks.
+        let request = format!("GET {path} HTTP/1.1\r\nHost: admin\r\nConnection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).ok()?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer).ok()?;
         let (head, body) = answer.split_once("\r\n\r\n")?;
         let status = head.split(' ').nth(1)?.parse().ok()?;
-        Some((status, body.to_owned()))
+        let chunked = head.to_ascii_lowercase().contains("transfer-encoding: chunked");
+        Some((status, if chunked { whole(body)? } else { body.to_owned() }))
+    }
+}
+
+/// Puts the chunks of a body together; `None` when it broke off.
+fn whole(mut chunks: &str) -> Option<String> {
+    let mut body = String::new();
+    loop {
+        let (length, rest) = chunks.split_once("\r\n")?;
+        let length = usize::from_str_radix(length.trim(), 16).ok()?;
+        if length == 0 {
+            return Some(body);
+        }
+        body.push_str(rest.get(..length)?);
+        chunks = rest.get(length..)?.strip_prefix("\r\n")?;
     }
 }
 
@@ -127,8 +143,10 @@ impl Drop for Envoy {
 fn program() -> PathBuf {
     let venv = PathBuf::from(std::env::var_os("TIDEGATE_VENV").expect("TIDEGATE_VENV, which cargo sets"));
     let library = venv.join("lib");
-    let pythons = std::fs::read_dir(&library).unwrap_or_else(|error| panic!("{}: {error}", library.display()));
-    let found = pythons.filter_map(|python| Some(python.ok()?.path().join(PROGRAM))).find(|path| path.is_file());
+    let pythons =
+        std::fs::read_dir(&library).unwrap_or_else(|error| panic!("{}: {error}", library.display()));
+    let found =
+        pythons.filter_map(|python| Some(python.ok()?.path().join(PROGRAM))).find(|path| path.is_file());
     found.unwrap_or_else(|| panic!("no Envoy in {}: ./test installs it", library.display()))
 }
 

@@ -12,3 +12,8 @@
 
 pub mod envoy;
 pub mod proxies;
+
+/// Pauses before another process is asked once more: it tells of nothing by itself.
+pub(crate) fn moment() {
+    std::thread::sleep(std::time::Duration::from_millis(10));
+}

@@ -23,7 +23,8 @@ const SLEEP_REMEDY: &str =
 
 /// Where a pause may be: a bench measures what happens meanwhile, and other processes, which the kit waits for, tell of
 /// nothing by themselves.
-const MAY_PAUSE: &[&str] = &["crates/redis-kit/src/server.rs", "crates/store/benches/snapshot.rs"];
+const MAY_PAUSE: &[&str] =
+    &["crates/proxy-kit/src/lib.rs", "crates/redis-kit/src/server.rs", "crates/store/benches/snapshot.rs"];
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     tree.ending_in("rs")

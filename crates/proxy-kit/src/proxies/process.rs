@@ -110,7 +110,7 @@ impl Running {
                 return true;
             }
             assert!(began.elapsed() < SOON, "nothing listens after a minute; it says:\n{}", self.log());
-            std::thread::sleep(Duration::from_millis(10));
+            crate::moment();
         }
     }
 }
@@ -123,7 +123,7 @@ impl Drop for Running {
         }
         let began = Instant::now();
         while matches!(self.process.try_wait(), Ok(None)) && began.elapsed() < PATIENCE {
-            std::thread::sleep(Duration::from_millis(10));
+            crate::moment();
         }
         let _ = self.process.kill();
         let _ = self.process.wait();
