@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::page::Page;
-use crate::process::{Folder, run, run_with_input, text};
+use crate::process::{Folder, Running, run, run_with_input, text, tidegate};
 
 const SHOP: &str = "\
 domain: shop
@@ -78,6 +78,38 @@ fn a_configuration_with_problems_becomes_nothing() {
     let broken = run_with_input(["import", "envoy", "-"], b"domain: [\n");
     assert_eq!((broken.status.code(), text(&broken.stdout)), (Some(2), ""), "{broken:?}");
     assert_eq!(run(["import", "envoy", "nowhere.yaml"]).status.code(), Some(2));
+}
+
+/// Guards the other limiter: its policy is one as well, and is told of.
+#[test]
+fn a_section_of_a_service_is_imported_the_same_way() {
+    let section =
+        b"rate-limit:\n  fallback: { algorithm: FIXED_COUNTER, maxRequests: 1000, windowSize: 60 }\n";
+    let output = run_with_input(["import", "rate-limit", "-"], section);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(text(&output.stderr).contains("the review finds "), "{output:?}");
+    let checked = run_with_input(["check", "-"], &output.stdout);
+    assert!(text(&checked.stdout).starts_with("OK: "), "{checked:?}");
+    let wrong =
+        run_with_input(["import", "rate-limit", "-"], b"rate-limit: { fallback: { algorithm: NONE } }\n");
+    assert_eq!((wrong.status.code(), text(&wrong.stdout)), (Some(1), ""), "{wrong:?}");
+}
+
+/// Guards against a process that goes on with what a file said before, and against one that takes half of a file.
+#[test]
+fn a_file_that_is_served_is_watched_and_taken_whole_or_not_at_all() {
+    let folder = Folder::new("import-watched");
+    let shop = folder.file("shop.yaml", SHOP);
+    let policy = "tidegate: 1\nenvoy: { listen: 127.0.0.1:0, files: shop.yaml }\n";
+    let policy = folder.file("policy.yaml", policy).display().to_string();
+    let mut running = Running::start(tidegate(["serve", "--log", "json", &policy]));
+    running.log("the policy is in force");
+    fs::write(&shop, SHOP.replace("unit: second", "unit: secnd")).unwrap();
+    let refused = running.log("the unit \\\"secnd\\\" is not known");
+    assert!(refused.contains("shop.yaml:7:25"), "{refused}");
+    fs::write(&shop, SHOP.replace("requests_per_unit: 10 ", "requests_per_unit: 20 ")).unwrap();
+    let told = running.log("was reloaded: ");
+    assert!(told.contains("shop.remote_address/limit"), "{told}");
 }
 
 /// Guards what the page teaches.

@@ -144,7 +144,7 @@ fn entries<'c>(path: &[Step<'c>]) -> Vec<Entry<'c>> {
 fn replace(rules: &mut [Rule<'_>]) {
     let named: Vec<(&str, &str, String)> =
         rules.iter().map(|rule| (rule.domain, rule.limit.name.as_str(), rule.name.clone())).collect();
-    for rule in rules.iter_mut() {
+    for rule in rules.iter_mut().filter(|rule| !rule.limit.replaces.is_empty()) {
         let replaced = |name: &str| rule.limit.replaces.iter().any(|(replaced, _)| replaced == name);
         let found = named.iter().filter(|(domain, name, _)| *domain == rule.domain && replaced(name));
         rule.replaces = found.map(|(_, _, rule)| rule.clone()).collect();
