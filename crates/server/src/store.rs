@@ -1,5 +1,6 @@
 //! The store a policy names, when it is not in this process.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -49,7 +50,10 @@ pub enum SharedStoreError {
 /// When a file cannot be read or an option cannot be right. A server that is not there is no error.
 pub fn connect(policy: &Policy) -> Result<Option<RedisStore>, SharedStoreError> {
     let StoreChoice::Redis(redis) = &policy.store else { return Ok(None) };
-    let options = options(redis, policy.identities.as_ref())?;
+    let mut options = options(redis, policy.identities.as_ref())?;
+    let counters = policy.limits().filter_map(|limit| limit.shared_counter.as_ref());
+    let counters: BTreeSet<&str> = counters.map(|counter| counter.name()).collect();
+    options.shared_counters = counters.into_iter().map(str::to_owned).collect();
     Ok(Some(RedisStore::connect(options)?))
 }
 

@@ -12,6 +12,8 @@ pub struct RedisOptions {
     pub secret: Secret,
     /// What every key begins with, followed by a colon; `tg` unless said.
     pub prefix: String,
+    /// What the names of counters begin with that other programs count as well; only a diagnosis asks.
+    pub shared_counters: Vec<String>,
     /// How long a call may take, from the question to its answer, waiting in the queue included; 50 ms unless said.
     pub timeout: Duration,
     /// How many questions may wait for a call; one more is refused at once. 10,000 unless said.
@@ -33,6 +35,7 @@ impl RedisOptions {
             servers,
             secret,
             prefix: "tg".to_owned(),
+            shared_counters: Vec::new(),
             timeout: Duration::from_millis(50),
             queue: 10_000,
             username: None,

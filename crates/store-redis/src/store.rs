@@ -190,7 +190,9 @@ impl RedisStore {
 
     /// Returns the name of a limit's key in Redis, and the lane to whoever has it.
     pub(crate) async fn way_to(&self, limit: LimitId, key: &[u8]) -> Result<(Vec<u8>, Lane), StoreError> {
-        let name = self.0.names.digest(limit, key)?.redis_key(&self.0.options.prefix);
+        let digest = self.0.names.digest(limit, key)?;
+        let is_counter = self.is_counter(limit);
+        let name = if is_counter { key.to_vec() } else { digest.redis_key(&self.0.options.prefix) };
         let lane = self.lane_of(slot(&name), self.deadline()).await.map_err(|failure| failure.error)?;
         Ok((name, lane))
     }

@@ -6,7 +6,8 @@ use super::server::Expected;
 use crate::script::Script;
 
 /// What a user needs, as `ACL SETUSER` takes it, beside the keys of the prefix. Sentinel needs `+role` besides, a cluster
-/// `+cluster|slots +asking`, overrides [`NOTE_RIGHTS`](crate::NOTE_RIGHTS); `+info +pttl +memory|usage` are for operators' commands alone.
+/// `+cluster|slots +asking`, overrides [`NOTE_RIGHTS`](crate::NOTE_RIGHTS), shared
+/// counters [`COUNTER_RIGHTS`](crate::COUNTER_RIGHTS); `+info +pttl +memory|usage` are for operators' commands alone.
 pub const RIGHTS: &str = "+evalsha +script|load +ping +time +get +set +del";
 
 /// A command that is tried, and the right it needs.
@@ -57,6 +58,24 @@ pub(super) fn note_trials(prefix: &str) -> Vec<Trial> {
         trial("hget", &["HGET", &hash, "doctor"]),
         trial("hgetall", &["HGETALL", &hash]),
         trial("hdel", &["HDEL", &hash, "doctor"]),
+    ]
+}
+
+/// Returns what is to be tried of the rights that counters need whose names begin so.
+pub(super) fn counter_trials(name: &str) -> Vec<Trial> {
+    let own = format!("{name}:tidegate-doctor");
+    let trial = |right, words: &[&str]| {
+        let mut cmd = Cmd::new();
+        cmd.arg(words);
+        Trial { right, cmd }
+    };
+    vec![
+        trial("incrby", &["INCRBY", &own, "2"]),
+        trial("pexpire", &["PEXPIRE", &own, "1000"]),
+        trial("pttl", &["PTTL", &own]),
+        trial("get", &["GET", &own]),
+        trial("decrby", &["DECRBY", &own, "1"]),
+        trial("del", &["DEL", &own]),
     ]
 }
 

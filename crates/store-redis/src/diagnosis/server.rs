@@ -7,7 +7,7 @@ use redis::{Cmd, PushInfo, Value};
 use tokio::sync::mpsc;
 
 use super::remedy::remedy;
-use super::rights::{Tried, meaning, note_trials, trials};
+use super::rights::{Tried, counter_trials, meaning, note_trials, trials};
 use super::{Finding, Findings};
 use crate::RedisStore;
 use crate::error::NoConnection;
@@ -43,6 +43,8 @@ pub(super) struct Visit<'v> {
     name: String,
     user: String,
     expected: Expected,
+    /// What the names of shared counters begin with.
+    counters: Vec<String>,
 }
 
 impl<'v> Visit<'v> {
@@ -59,7 +61,8 @@ impl<'v> Visit<'v> {
         let dialer = store.dialer();
         let (connection, gone) = dialer.open(host, port).await.map_err(|no| no.why)?;
         let user = store.options().username.clone().unwrap_or_else(|| "default".to_owned());
-        Ok(Self { findings, dialer, connection, _gone: gone, name: format!("{host}:{port}"), user, expected })
+        let (name, counters) = (format!("{host}:{port}"), store.options().shared_counters.clone());
+        Ok(Self { findings, dialer, connection, _gone: gone, name, user, expected, counters })
     }
 
     /// Looks at everything; returns whether decisions can be made here.
@@ -146,8 +149,44 @@ impl<'v> Visit<'v> {
         });
         if is_enough {
             self.note_rights().await;
+            for name in self.counters.clone() {
+                self.counter_rights(&name).await;
+            }
         }
         is_enough
+    }
+
+    /// Tries what counters need that other programs count as well.
+    async fn counter_rights(&mut self, name: &str) {
+        let (mut lacking, mut no_keys) = (Vec::new(), false);
+        for trial in counter_trials(name) {
+            let asked = self.dialer.ask(&mut self.connection, &trial.cmd).await;
+            match asked.map_err(|no| meaning(&no.why)) {
+                Err(Tried::NoCommand) => lacking.push(trial.right),
+                Err(Tried::NoKey) => no_keys = true,
+                Ok(_) | Err(Tried::Permitted | Tried::Failed) => {}
+            }
+        }
+        if lacking.is_empty() && !no_keys {
+            return;
+        }
+        let mut may_not: Vec<String> = lacking.iter().map(|&right| right.to_owned()).collect();
+        let mut grant: Vec<String> = lacking.iter().map(|right| format!("+{right}")).collect();
+        if no_keys {
+            may_not.push(format!("touch keys that begin with {name}:"));
+            grant.push(format!("~{name}:*"));
+        }
+        let user = &self.user;
+        let found = format!(
+            "{}: the user {user} may not {}, which the shared counters {name} need",
+            self.name,
+            may_not.join(", ")
+        );
+        self.findings.add(Finding::wrong(
+            "shared counters",
+            found,
+            format!("ACL SETUSER {user} {}", grant.join(" ")),
+        ));
     }
 
     /// Tries what overrides need: without it all goes on, but for the operator's exceptions.

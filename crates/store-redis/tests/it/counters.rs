@@ -7,7 +7,7 @@ use redis::Value;
 use tidegate_redis_kit::{Cluster, Server};
 use tidegate_store::algorithms::{Anchor, Ask, Quota, Span};
 use tidegate_store::{Check, CheckOutcome, Decided, Give, LimitId, Refund, Store};
-use tidegate_store_redis::RedisStore;
+use tidegate_store_redis::{COUNTER_RIGHTS, Finding, RIGHTS, RedisStore, Secret};
 
 use crate::tools::{SOON, a_moment, an_hour, cluster_of, connect, options, runtime, standalone, store_of};
 
@@ -418,5 +418,36 @@ fn a_server_that_is_gone_is_an_error_that_says_whether_it_counted() {
         server.thaw();
         tokio::task::block_in_place(|| server.kill());
         assert!(store.decide(&[check(limit, KEY, &quota, 1)], None).await.is_err());
+    });
+}
+
+/// An operator who grants what the page lists has to be done.
+#[test]
+fn a_user_needs_the_rights_to_counters_and_no_more() {
+    let server = Server::start(&[]);
+    let mut own = options(standalone(server.port()));
+    let prefix = own.prefix.clone();
+    let rights = format!("~{prefix}:* ~rate-limit:* {RIGHTS} {COUNTER_RIGHTS}");
+    server.ask(&format!("ACL SETUSER tidegate reset on >word {rights}"));
+    own.username = Some("tidegate".to_owned());
+    own.password = Some(Secret::new("word"));
+    own.shared_counters = vec!["rate-limit".to_owned()];
+    let store = connect(own);
+    runtime().block_on(async {
+        let (limit, quota) = (store.plain_counter("r/l"), a_minute(3));
+        let outcome = ask(&store, limit, &quota).await;
+        let refund = [Refund { receipt: outcome.receipt.unwrap(), quota: &quota, give: Give::Charge }];
+        store.refund(&refund, None).await.unwrap();
+        store.reset(limit, KEY).await.unwrap();
+        let told =
+            |findings: Vec<Finding>| findings.into_iter().find(|finding| finding.about == "shared counters");
+        assert_eq!(told(store.diagnose(SOON).await), None);
+        tokio::task::block_in_place(|| {
+            server.ask(&format!("ACL SETUSER tidegate -decrby resetkeys ~{prefix}:*"))
+        });
+        let found = told(store.diagnose(SOON).await).expect("what is missing is told");
+        assert_eq!(found.remedy.as_deref(), Some("ACL SETUSER tidegate +decrby ~rate-limit:*"), "{found:?}");
+        assert!(store.decide(&[check(limit, KEY, &quota, 1)], None).await.is_err());
+        assert_eq!(get(&server), None, "nothing was counted");
     });
 }
