@@ -64,7 +64,11 @@ fn by_address_only(view: &View<'_>) -> Vec<Draft> {
         let tries = tries.saturating_mul(view.copies().into());
         let figure = view.code(subject.rule).and_then(|(_, guess)| {
             let sources = guess.sources_to_exhaust(tries)?;
-            Some(format!("{} addresses try every code {each}", spoken_count(sources)))
+            let tries = match sources {
+                1 => "1 address tries".to_owned(),
+                many => format!("{} addresses try", spoken_count(many)),
+            };
+            Some(format!("{tries} every code {each}"))
         });
         let figure = figure.unwrap_or_else(|| {
             format!("each address tries one account {} times {each}", spoken_count(tries))
