@@ -33,6 +33,9 @@
 //! failures only ([`Counts`]) is charged before the request goes on, and settled once it is known how it went:
 //! [`Verdict::take_pending`] and [`Limiter::settle`].
 //!
+//! A limit may come with the call, its numbers and all ([`Snapshot::check_own`]); several of Envoy's descriptors are decided at
+//! once ([`Snapshot::check_descriptors`]).
+//!
 //! A policy is replaced while requests go on ([`Limiter::reload`]); whoever asks several things of one request asks them of
 //! one [`Snapshot`]. [`Limiter::observe`] tells what has been counted, [`Snapshot::why`] what is behind a verdict.
 //!
