@@ -1,6 +1,7 @@
 //! The arguments as written. What the help teaches stands here and nowhere else: the manual pages and the shells'
 //! completions are made from it.
 
+mod admin;
 mod attack;
 mod bound;
 mod cases;
@@ -17,6 +18,7 @@ use clap::{Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use tidegate::Timestamp;
 
+pub(crate) use admin::{ADMIN, AdminArgs, OverrideArgs, place_of};
 pub(crate) use attack::{AttackArgs, CompareArgs, MeansArgs};
 pub(crate) use bound::BoundArgs;
 pub(crate) use cases::CasesArgs;
@@ -48,6 +50,8 @@ Examples:
   tidegate import envoy ratelimit.yaml           write a configuration of envoyproxy/ratelimit as a policy
   tidegate serve policy.yaml                     enforce it
   tidegate serve policy.yaml --log json          the same, with logs for machines
+  tidegate override verify/per-account --limit 2 --for 2h --because 'an attack'
+                                                 make an exception in running gateways, for a while
   tidegate doctor policy.yaml                    see whether this machine and the store are fit for it
   tidegate store inspect policy.yaml verify/per-account account=ada
                                                  see what is counted on one key in a shared store
@@ -56,6 +60,7 @@ Exit codes:
   0  all is well; after SIGTERM or SIGINT: every request under way was answered
   1  check, doctor: problems were found; test: a test failed; diff: a change was denied
      threat-model --check: the copy differs
+     override: there is none to remove, or the endpoint does not answer
      store: it does not answer (ping), or nothing is counted on the key (inspect, reset)
      serve, demo: a port is taken, say, or requests were cut off
   2  a policy or test file cannot be used, or serve cannot run by it; wrong arguments
@@ -92,6 +97,7 @@ pub(crate) enum Command {
     Diff(DiffArgs),
     Words(WordsArgs),
     Import(ImportArgs),
+    Override(Box<OverrideArgs>),
     Doctor(DoctorArgs),
     Store(StoreArgs),
     /// Write the JSON Schema of policy files to standard output, for editors.

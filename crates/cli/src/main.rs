@@ -4,6 +4,7 @@
 //! [`exit::Failure`] how it went. What several commands need stands beside them: reading a policy file (`input`),
 //! writing to standard output (`output`), logging, and running an application until it is told to stop (`lifetime`).
 
+mod admin;
 mod args;
 mod cmd;
 mod demo;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         Command::Diff(args) => cmd::diff::run(&args),
         Command::Words(args) => cmd::words::run(&args),
         Command::Import(args) => cmd::import::run(&args),
+        Command::Override(args) => cmd::overrides::run(&args),
         Command::Doctor(args) => cmd::doctor::run(&args),
         Command::Store(args) => cmd::store::run(&args.command),
         Command::Schema => cmd::generate::schema(),

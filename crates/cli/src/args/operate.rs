@@ -2,6 +2,7 @@
 
 use clap::{Subcommand, ValueHint};
 
+use super::admin::AdminArgs;
 use crate::cmd::why::key;
 use crate::input::Source;
 
@@ -27,11 +28,12 @@ pub(crate) struct DoctorArgs {
 
 /// Ask a shared store: whether it answers, what it has counted on a key, and to forget that.
 ///
-/// What a policy counts in memory is in the process that serves it: ask that, by `GET /v1/why` of the decision API and
-/// `POST /reset` of the admin endpoint.
+/// What a policy counts in memory is in the process that serves it, and what it counts in Redis goes by hashed names: `--admin
+/// URL` asks a running process by its operator's endpoint, for which neither policy nor secret is needed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:
   tidegate store inspect policy.yaml login/lock username=ada
+  tidegate store inspect --admin http://127.0.0.1:8083 login/lock username=ada
 
 Exits with 0; 1 when the store does not answer a ping, or nothing is counted on the key; 2 when it cannot be asked.")]
 pub(crate) struct StoreArgs {
@@ -72,13 +74,32 @@ pub(crate) enum StoreCommand {
 /// A key of a limit.
 #[derive(Debug, clap::Args)]
 pub(crate) struct KeyArgs {
-    /// The policy file; `-` reads standard input.
+    /// The policy file; `-` reads standard input. With `--admin` there is none: RULE/LIMIT comes first.
     #[arg(value_name = "POLICY", value_hint = ValueHint::FilePath)]
     pub(crate) policy: Source,
     /// The limit.
-    #[arg(value_name = "RULE/LIMIT")]
-    pub(crate) limit: String,
+    #[arg(value_name = "RULE/LIMIT", required_unless_present = "admin")]
+    limit: Option<String>,
+    #[command(flatten)]
+    pub(crate) admin: AdminArgs,
     /// What the limit counts on, by its name in the policy; none for a limit that counts everyone together.
     #[arg(value_name = "NAME=VALUE", value_parser = key)]
     pub(crate) key: Vec<(String, String)>,
+}
+
+impl KeyArgs {
+    /// Returns the limit's name.
+    pub(crate) fn limit(&self) -> &str {
+        self.limit.as_deref().unwrap_or_default()
+    }
+
+    /// Returns the limit and the key where a running process is asked, and no policy is named: the words stand one place
+    /// further to the front.
+    ///
+    /// # Errors
+    /// When a value has no name.
+    pub(crate) fn asked(&self) -> Result<(String, Vec<(String, String)>), &'static str> {
+        let first = self.limit.as_deref().map(key).transpose()?;
+        Ok((self.policy.name(), first.into_iter().chain(self.key.iter().cloned()).collect()))
+    }
 }

@@ -1,5 +1,6 @@
 //! `tidegate store`: whether a shared store answers, what it has counted on one key, and forgetting that.
 
+mod asked;
 mod show;
 
 use std::sync::Arc;
@@ -28,6 +29,10 @@ pub(crate) fn run(command: &StoreCommand) -> Result<Exit, Failure> {
             let policy = load(source)?;
             lifetime::block_on(ping(policy, source))
         }
+        StoreCommand::Inspect { of, json } if of.admin.admin.is_some() => {
+            lifetime::block_on(asked::inspect(of, *json))
+        }
+        StoreCommand::Reset { of } if of.admin.admin.is_some() => lifetime::block_on(asked::reset(of)),
         StoreCommand::Inspect { of, json } => {
             let policy = load(&of.policy)?;
             lifetime::block_on(inspect(policy, of, *json))
@@ -59,7 +64,10 @@ fn in_memory(source: &Source, policy: &Policy) -> Failure {
         || "the operator's endpoint (`admin`) to have a key forgotten".to_owned(),
         |admin| {
             let body = r#"{"limit": "rule/limit", "keys": {"name": "value"}}"#;
-            format!("have a key forgotten by POST http://{}/reset with {body}", admin.listen)
+            format!(
+                "ask it by --admin http://{}, or have a key forgotten by POST http://{}/reset with {body}",
+                admin.listen, admin.listen
+            )
         },
     );
     Failure::unusable(about).advise(format!("{api}, and {admin}"))
@@ -113,13 +121,8 @@ impl Asked {
         let store = connect(&policy)?;
         let limiter =
             Limiter::from_policy_with(policy, Arc::new(store.clone())).map_err(Failure::unusable)?;
-        let mut ready = ReadyKeys::new();
-        for (name, value) in &of.key {
-            if ready.insert(name.clone(), value.clone()).is_some() {
-                return Err(Failure::unusable(format!("{name} is given twice; give it once")));
-            }
-        }
-        let stored = limiter.snapshot().stored_key(&of.limit, &ready).map_err(Failure::unusable)?;
+        let ready = ready(&of.key)?;
+        let stored = limiter.snapshot().stored_key(of.limit(), &ready).map_err(Failure::unusable)?;
         Ok(Self { limiter, store, ready, stored })
     }
 
@@ -133,11 +136,22 @@ impl Asked {
     }
 }
 
+/// Returns values by their names.
+fn ready(pairs: &[(String, String)]) -> Result<ReadyKeys, Failure> {
+    let mut ready = ReadyKeys::new();
+    for (name, value) in pairs {
+        if ready.insert(name.clone(), value.clone()).is_some() {
+            return Err(Failure::unusable(format!("{name} is given twice; give it once")));
+        }
+    }
+    Ok(ready)
+}
+
 async fn inspect(policy: Policy, of: &KeyArgs, json: bool) -> Result<Exit, Failure> {
     let asked = Asked::of(policy, of)?;
     let held = asked.look(&of.policy).await?;
     let snapshot = asked.limiter.snapshot();
-    let limit = snapshot.policy().and_then(|policy| policy.limits().find(|one| one.name == of.limit));
+    let limit = snapshot.policy().and_then(|policy| policy.limits().find(|one| one.name == of.limit()));
     let shown = show::Shown { limit, key: &of.key, stored: &asked.stored, held: &held };
     let mut out = Output::stdout();
     if json {
@@ -152,19 +166,19 @@ async fn inspect(policy: Policy, of: &KeyArgs, json: bool) -> Result<Exit, Failu
 async fn reset(policy: Policy, of: &KeyArgs) -> Result<Exit, Failure> {
     let asked = Asked::of(policy, of)?;
     let held = asked.look(&of.policy).await?;
-    let done = asked.limiter.reset(&of.limit, &asked.ready).await;
+    let done = asked.limiter.reset(of.limit(), &asked.ready).await;
     done.map_err(|error: ResetError| Failure::unusable(error))?;
     let key = show::key(&of.key);
     let mut out = Output::stdout();
     let exit = if held.value.is_some() {
         let what = show::in_short(&held);
-        out.line(&format!("{}, {key}: forgotten ({what})", of.limit));
+        out.line(&format!("{}, {key}: forgotten ({what})", of.limit()));
         out.line(
             "an instance that has just refused it may go on for half a second, or the policy's denial_memory",
         );
         Exit::Fine
     } else {
-        out.line(&format!("{}, {key}: nothing is counted, so there was nothing to forget", of.limit));
+        out.line(&format!("{}, {key}: nothing is counted, so there was nothing to forget", of.limit()));
         Exit::Problems
     };
     out.finish()?;

@@ -39,7 +39,7 @@ mod tests {
     fn every_place_is_filled_in_and_curl_keeps_its_own() {
         let at = |port: u16| SocketAddr::from(([0, 0, 0, 0], port));
         let addresses =
-            Addresses { gateway: Some(at(1)), api: Some(at(2)), admin: None, health: Some(at(3)) };
+            Addresses { gateway: Some(at(1)), api: Some(at(2)), health: Some(at(3)), ..Addresses::default() };
         let text = text("target/release/tidegate", &addresses, at(4));
         for place in ["{gateway}", "{api}", "{health}", "{behind}", "{code}"] {
             assert!(!text.contains(place), "{place}");

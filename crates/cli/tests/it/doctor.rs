@@ -6,7 +6,7 @@ use std::process::Output;
 
 use serde_json::Value;
 use tidegate_redis_kit::Server;
-use tidegate_store_redis::RIGHTS;
+use tidegate_store_redis::{NOTE_RIGHTS, RIGHTS};
 
 use crate::process::{Folder, run, text};
 use crate::shared::{nobody, policy, policy_at, server};
@@ -39,7 +39,7 @@ fn as_user(folder: &Folder, server: &Server) -> std::path::PathBuf {
 #[test]
 fn a_store_as_documented_with_the_documented_rights_is_fit() {
     let (folder, server) = (Folder::new("doctor-fit"), server());
-    user(&server, &format!("{RIGHTS} +info"));
+    user(&server, &format!("{RIGHTS} {NOTE_RIGHTS} +info"));
     let (told, code) = doctor(&as_user(&folder, &server));
     assert!(told.lines().all(|line| line.starts_with("ok ")), "{told}");
     for about in ["listen", "server", "rights", "eviction", "memory", "clock", "secret", "decision"] {

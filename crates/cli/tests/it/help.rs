@@ -3,7 +3,7 @@
 use crate::process::{run, text};
 
 /// Commands that explain themselves with an example.
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 16] = [
     "serve",
     "check",
     "bound",
@@ -17,6 +17,7 @@ const COMMANDS: [&str; 15] = [
     "demo",
     "words",
     "import",
+    "override",
     "doctor",
     "store",
 ];
@@ -33,6 +34,7 @@ fn help_names_each_command_with_an_example_the_exit_codes_and_the_docs() {
         "\n  why ",
         "\n  demo ",
         "\n  words ",
+        "\n  override ",
         "\n  doctor ",
         "\n  store ",
         "tidegate serve policy.yaml",

@@ -18,6 +18,7 @@ mod http;
 mod import;
 mod named;
 mod nginx_page;
+mod overrides;
 mod page;
 mod process;
 mod reload;

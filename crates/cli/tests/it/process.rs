@@ -11,7 +11,12 @@ use rustix::process::{Pid, Signal, kill_process};
 /// The command, with nothing of the surroundings that would change it, in the folder of the policies.
 pub(crate) fn tidegate<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tidegate"));
-    command.args(args).env_remove("RUST_LOG").env_remove("NOTIFY_SOCKET").stdin(Stdio::null());
+    command
+        .args(args)
+        .env_remove("RUST_LOG")
+        .env_remove("TIDEGATE_ADMIN")
+        .env_remove("NOTIFY_SOCKET")
+        .stdin(Stdio::null());
     command.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/policies"));
     command
 }

@@ -3,8 +3,8 @@
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
-use tidegate::policy_file::{Limit, Whose};
-use tidegate::{Anchor, Calendar, Quota, Rate, Span, StoredKey, Timestamp, readable};
+use tidegate::policy_file::{Limit, Whose, overlay};
+use tidegate::{Quota, Span, StoredKey, Timestamp, readable};
 use tidegate_server::alerts::rfc3339;
 use tidegate_store::algorithms::{Ask, Decision, State, decide};
 use tidegate_store_redis::{Held, HeldValue};
@@ -30,7 +30,7 @@ pub(super) fn key(given: &[(String, String)]) -> String {
 pub(super) fn in_short(held: &Held) -> String {
     let states = held.value.as_ref().and_then(|value| value.states.as_deref());
     match states {
-        Some([(state, quota), ..]) => used(&decision(state, quota, held.at)),
+        Some([(state, quota), ..]) => Counted::of(&decision(state, quota, held.at), held.at).used(),
         _ => "a value that was none of Tidegate's".to_owned(),
     }
 }
@@ -66,20 +66,7 @@ impl Shown<'_> {
             Some(whose) => format!(", of {}", whose.shown().unwrap_or_default()),
             None => ", which the policy no longer says: the next request carries it over".to_owned(),
         };
-        let mut words = format!("  {}, {} left", used(&decision), decision.remaining);
-        let reset = decision.reset_after;
-        if decision.next_unit == Span::MAX {
-            words.push_str("; no more, ever");
-        } else {
-            if decision.remaining == 0 {
-                words.push_str("; one more in ");
-                words.push_str(&readable(decision.next_unit));
-            }
-            words.push_str("; as if new in ");
-            words.push_str(&readable(reset));
-            words.push_str(", at ");
-            words.push_str(&instant(self.held.at, reset));
-        }
+        let words = format!("  {}", Counted::of(&decision, self.held.at).words());
         [words, format!("  counted under {numbers}{whose}")]
     }
 
@@ -140,44 +127,59 @@ impl Shown<'_> {
     }
 }
 
+/// What is counted, in numbers: of a state that is here, or of an answer of somebody who has it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Counted {
+    pub(super) limit: u64,
+    pub(super) remaining: u64,
+    /// How long until one more is admitted, if ever.
+    pub(super) next_unit: Option<Span>,
+    /// How long until nothing is left of it.
+    pub(super) reset_after: Span,
+    /// When that was so.
+    pub(super) at: Timestamp,
+}
+
+impl Counted {
+    fn of(decision: &Decision, at: Timestamp) -> Self {
+        Self {
+            limit: decision.limit.into(),
+            remaining: decision.remaining.into(),
+            next_unit: (decision.next_unit != Span::MAX).then_some(decision.next_unit),
+            reset_after: decision.reset_after,
+            at,
+        }
+    }
+
+    /// Returns `2 of 4 used`.
+    pub(super) fn used(self) -> String {
+        format!("{} of {} used", self.limit.saturating_sub(self.remaining), self.limit)
+    }
+
+    /// Returns that with what is left, and until when.
+    pub(super) fn words(self) -> String {
+        let mut words = format!("{}, {} left", self.used(), self.remaining);
+        let Some(next_unit) = self.next_unit else { return words + "; no more, ever" };
+        if self.remaining == 0 {
+            words.push_str("; one more in ");
+            words.push_str(&readable(next_unit));
+        }
+        words.push_str("; as if new in ");
+        words.push_str(&readable(self.reset_after));
+        words.push_str(", at ");
+        words.push_str(&instant(self.at, self.reset_after));
+        words
+    }
+}
+
 /// Returns the numbers of a state at an instant, nothing asked.
 fn decision(state: &State, quota: &Quota, at: Timestamp) -> Decision {
     decide(quota, Some(state), Ask::units(0), at).decision
 }
 
-fn used(decision: &Decision) -> String {
-    format!("{} of {} used", decision.limit.saturating_sub(decision.remaining), decision.limit)
-}
-
 /// Returns an algorithm with its numbers, as a policy writes them.
 fn numbers(quota: &Quota) -> String {
-    let rate = |rate: Rate| format!("{} per {}", rate.units(), Span::from_micros(rate.micros()));
-    let numbers = match quota {
-        Quota::FixedWindow(quota) => match quota.anchor() {
-            Anchor::Clock => format!("limit {}, window {}, anchor clock", quota.limit(), quota.window()),
-            Anchor::FirstHit => {
-                format!("limit {}, window {}, anchor first_hit", quota.limit(), quota.window())
-            }
-            Anchor::Calendar(calendar) => {
-                let window = match calendar {
-                    Calendar::Day => "day",
-                    Calendar::Week => "week",
-                    Calendar::Month => "month",
-                };
-                format!("limit {}, window {window}, anchor calendar", quota.limit())
-            }
-        },
-        Quota::SlidingLog(quota) => format!("limit {}, window {}", quota.limit(), quota.window()),
-        Quota::SlidingCounter(quota) => format!("limit {}, window {}", quota.limit(), quota.window()),
-        Quota::TokenBucket(quota) => {
-            format!("capacity {}, refill {}", quota.capacity(), rate(quota.refill()))
-        }
-        Quota::LeakyBucket(quota) => format!("rate {}, queue {}", rate(quota.rate()), quota.queue()),
-        Quota::Lockout(quota) => {
-            format!("attempts {}, within {}, lock {}", quota.attempts(), quota.within(), quota.lock())
-        }
-    };
-    format!("{}: {numbers}", quota.algorithm())
+    format!("{}: {}", quota.algorithm(), overlay::numbers(quota))
 }
 
 fn span(duration: Duration) -> Span {

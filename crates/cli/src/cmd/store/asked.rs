@@ -1,0 +1,100 @@
+//! The same, asked of a running process: it has what is counted, and the secret under which keys are named.
+
+use http::Method;
+use serde_json::{Value, json};
+use tidegate::{Span, Timestamp};
+
+use super::ready;
+use super::show::{Counted, key};
+use crate::admin::Admin;
+use crate::args::KeyArgs;
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+
+/// A key that a running process is asked about.
+struct Asked {
+    admin: Admin,
+    limit: String,
+    key: Vec<(String, String)>,
+    call: Value,
+}
+
+impl Asked {
+    fn of(of: &KeyArgs) -> Result<Self, Failure> {
+        let (limit, key) = of.asked().map_err(Failure::unusable)?;
+        let call = json!({ "limit": limit, "keys": ready(&key)? });
+        Ok(Self { admin: Admin::of(&of.admin, None)?, limit, key, call })
+    }
+
+    async fn look(&self) -> Result<Value, Failure> {
+        self.admin.ask(Method::POST, "/inspect", Some(&self.call)).await?.found()
+    }
+}
+
+/// Shows what is counted on a key.
+///
+/// # Errors
+/// When the process cannot be asked, or the key is none.
+pub(super) async fn inspect(of: &KeyArgs, as_json: bool) -> Result<Exit, Failure> {
+    let asked = Asked::of(of)?;
+    let seen = asked.look().await?;
+    let mut out = Output::stdout();
+    if as_json {
+        out.line(&seen.to_string());
+    } else {
+        lines(&asked, &seen).iter().for_each(|line| out.line(line));
+    }
+    out.finish()?;
+    Ok(if seen["counted"] == true { Exit::Fine } else { Exit::Problems })
+}
+
+/// Has a key forgotten.
+///
+/// # Errors
+/// When the process cannot be asked, or the key is none.
+pub(super) async fn reset(of: &KeyArgs) -> Result<Exit, Failure> {
+    let asked = Asked::of(of)?;
+    let seen = asked.look().await?;
+    asked.admin.ask(Method::POST, "/reset", Some(&asked.call)).await?.found()?;
+    let (limit, key) = (&asked.limit, key(&asked.key));
+    let mut out = Output::stdout();
+    let what = seen["states"].as_array().and_then(|states| states.first());
+    let exit = match what.filter(|_| seen["counted"] == true) {
+        Some(state) => {
+            out.line(&format!("{limit}, {key}: forgotten ({})", counted(state, &seen).used()));
+            Exit::Fine
+        }
+        None => {
+            out.line(&format!("{limit}, {key}: nothing is counted, so there was nothing to forget"));
+            Exit::Problems
+        }
+    };
+    out.finish()?;
+    Ok(exit)
+}
+
+fn lines(asked: &Asked, seen: &Value) -> Vec<String> {
+    let identity = seen["key"].as_str().map(|name| format!(" ({name})")).unwrap_or_default();
+    let mut lines = vec![format!("{}, {}{identity}", asked.limit, key(&asked.key))];
+    if seen["counted"] != true {
+        lines.push("  nothing is counted".to_owned());
+    }
+    for state in seen["states"].as_array().into_iter().flatten() {
+        let numbers = state["numbers"].as_str().unwrap_or_default();
+        let whose = state["plan"].as_str().map(|plan| format!(", of {plan}")).unwrap_or_default();
+        lines.push(format!("  {}", counted(state, seen).words()));
+        lines.push(format!("  held against {numbers}{whose}"));
+    }
+    lines
+}
+
+fn counted(state: &Value, seen: &Value) -> Counted {
+    let number = |value: &Value| value.as_u64().unwrap_or(0);
+    Counted {
+        limit: number(&state["limit"]),
+        remaining: number(&state["remaining"]),
+        next_unit: state["next_unit_micros"].as_u64().map(Span::from_micros),
+        reset_after: Span::from_micros(number(&state["reset_after_micros"])),
+        at: Timestamp::saturating_from_micros(number(&seen["at_micros"])),
+    }
+}
