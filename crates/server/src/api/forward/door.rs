@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use axum::response::{IntoResponse, Response};
 use http::header::WWW_AUTHENTICATE;
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use tidegate::policy_file::Policy;
 use tidegate_tower::PeerAddr;
 
@@ -29,6 +29,21 @@ pub(super) struct Door {
     told_of_unreadable: AtomicBool,
 }
 
+/// Why a call is not answered with what becomes of the request.
+#[derive(Debug)]
+pub(super) enum Turned {
+    /// It does not bring the token.
+    NoToken,
+    /// Nobody knows who asks.
+    NoPeer,
+    /// Who asks is not trusted.
+    Stranger(IpAddr),
+    /// It does not say which request it is about.
+    Unreadable(Unreadable),
+    /// What decides has failed.
+    Lost,
+}
+
 impl Door {
     pub(super) fn new(token: TokenInForce) -> Self {
         Self { token, told_of_stranger: AtomicBool::default(), told_of_unreadable: AtomicBool::default() }
@@ -37,27 +52,27 @@ impl Door {
     /// Returns the proxy that asks, and takes the token out of its call.
     ///
     /// # Errors
-    /// With the answer to somebody who may not ask.
-    pub(super) fn admit(&self, head: &mut Parts, policy: Option<&Policy>) -> Result<IpAddr, Response> {
+    /// When whoever asks may not.
+    pub(super) fn admit(&self, head: &mut Parts, policy: Option<&Policy>) -> Result<IpAddr, Turned> {
         let brought = self.brings_token(&head.headers);
         head.headers.remove(&TOKEN);
         if !brought {
-            let detail = format!(
-                "this API demands a token; let the proxy set `{TOKEN}` to the one in the API's token file"
-            );
-            let problem = Problem::new(StatusCode::UNAUTHORIZED, detail);
-            return Err(([(WWW_AUTHENTICATE, "Tidegate realm=\"tidegate\"")], problem).into_response());
+            return Err(Turned::NoToken);
         }
         let info = head.extensions.get::<PeerInfo>().map(PeerInfo::ip);
         let peer = info.or_else(|| head.extensions.get::<PeerAddr>().map(|peer| peer.0));
-        let Some(peer) = peer else {
-            let detail = "the address that asks is not known; put a PeerAddr into the request's extensions";
-            return Err(Problem::new(StatusCode::FORBIDDEN, detail).into_response());
-        };
+        let peer = peer.ok_or(Turned::NoPeer)?;
         if policy.is_some_and(|policy| policy.trusted.trusts(peer)) {
             return Ok(peer);
         }
-        Err(self.stranger(peer))
+        if !self.told_of_stranger.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                %peer,
+                "somebody who is not in trusted_proxies asks about requests and is refused; \
+                 if it is your proxy, list it"
+            );
+        }
+        Err(Turned::Stranger(peer))
     }
 
     /// Returns whether a call has exactly one token, the right one, where one is demanded.
@@ -70,26 +85,47 @@ impl Door {
         }
     }
 
-    fn stranger(&self, peer: IpAddr) -> Response {
-        if !self.told_of_stranger.swap(true, Ordering::Relaxed) {
-            tracing::warn!(
-                %peer,
-                "somebody who is not in trusted_proxies asks about requests and is refused; \
-                 if it is your proxy, list it"
-            );
-        }
-        let detail = format!(
-            "{peer} is no trusted proxy, and nobody else may ask; if it is your proxy, list it: \
-             `trusted_proxies: [{peer}]`"
-        );
-        Problem::new(StatusCode::FORBIDDEN, detail).into_response()
-    }
-
-    /// Answers a call that does not say which request it is about.
-    pub(super) fn unreadable(&self, error: &Unreadable) -> Response {
+    /// Turns a call away that does not say which request it is about.
+    pub(super) fn unreadable(&self, error: Unreadable) -> Turned {
         if !self.told_of_unreadable.swap(true, Ordering::Relaxed) {
             tracing::warn!(why = %error, "a proxy asks about a request that cannot be told");
         }
-        Problem::new(StatusCode::BAD_REQUEST, error.to_string()).into_response()
+        Turned::Unreadable(error)
+    }
+}
+
+impl IntoResponse for Turned {
+    fn into_response(self) -> Response {
+        let (status, detail) = match self {
+            Self::NoToken => {
+                let detail = format!(
+                    "this API demands a token; let the proxy set `{TOKEN}` to the one in the API's token file"
+                );
+                (StatusCode::UNAUTHORIZED, detail)
+            }
+            Self::NoPeer => {
+                let detail =
+                    "the address that asks is not known; put a PeerAddr into the request's extensions";
+                (StatusCode::FORBIDDEN, detail.to_owned())
+            }
+            Self::Stranger(peer) => {
+                let detail = format!(
+                    "{peer} is no trusted proxy, and nobody else may ask; if it is your proxy, list it: \
+                     `trusted_proxies: [{peer}]`"
+                );
+                (StatusCode::FORBIDDEN, detail)
+            }
+            Self::Unreadable(error) => (StatusCode::BAD_REQUEST, error.to_string()),
+            Self::Lost => {
+                let detail = "the request could not be decided; the log says why";
+                (StatusCode::INTERNAL_SERVER_ERROR, detail.to_owned())
+            }
+        };
+        let mut response = Problem::new(status, detail).into_response();
+        if status == StatusCode::UNAUTHORIZED {
+            let challenge = HeaderValue::from_static("Tidegate realm=\"tidegate\"");
+            response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+        }
+        response
     }
 }

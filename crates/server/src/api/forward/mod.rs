@@ -24,16 +24,14 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
-use http::StatusCode;
 use tidegate::{CheckOptions, Limiter, Snapshot, Span};
 use tokio::sync::watch;
 
 use self::answer::Answer;
-use self::door::Door;
+use self::door::{Door, Turned};
 use self::original::Original;
 use self::repeats::{Repeats, Telling};
 use super::TokenInForce;
-use crate::problem::Problem;
 
 /// What both routes share.
 #[derive(Debug, Clone)]
@@ -62,27 +60,24 @@ impl Forward {
     async fn answer(&self, request: Request) -> Response {
         match self.decide(request).await {
             Ok(answer) => answer.response(),
-            Err(problem) => problem,
+            Err(turned) => turned.into_response(),
         }
     }
 
     /// Decides the request that a call is about.
     ///
     /// # Errors
-    /// With the answer to a call that is itself at fault.
-    async fn decide(&self, request: Request) -> Result<Arc<Answer>, Response> {
+    /// When the call is itself at fault.
+    async fn decide(&self, request: Request) -> Result<Arc<Answer>, Turned> {
         let in_force = self.limiter.snapshot();
         let (mut head, _) = request.into_parts();
         let peer = self.door.admit(&mut head, in_force.policy())?;
-        let original = Original::read(head, peer).map_err(|error| self.door.unreadable(&error))?;
+        let original = Original::read(head, peer).map_err(|error| self.door.unreadable(error))?;
         let id = in_force.policy().and_then(|policy| original.id(policy));
         let Some(id) = id else { return Ok(Arc::new(check(&in_force, &original).await)) };
         let mut telling = self.repeats.first_or_begin(id, Instant::now(), || begin(in_force, original));
         let told = telling.wait_for(Option::is_some).await.ok().and_then(|answer| answer.clone());
-        told.ok_or_else(|| {
-            let detail = "the request could not be decided; the log says why";
-            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, detail).into_response()
-        })
+        told.ok_or(Turned::Lost)
     }
 }
 

@@ -77,6 +77,9 @@ pub(super) struct World {
     pub(super) _service: Gateway,
 }
 
+/// What writes a configuration once its port is known.
+type Config = Box<dyn Fn(&Place) -> String>;
+
 /// What a configuration names.
 pub(super) struct Addresses {
     pub(super) api: SocketAddr,
@@ -96,7 +99,7 @@ impl World {
     /// Starts a proxy before a service, with an API that it asks.
     pub(super) async fn start(
         api: Api,
-        run: fn(Box<dyn Fn(&Place) -> String>) -> Running,
+        run: fn(Config) -> Running,
         config: impl Fn(&Place, &Addresses) -> String + Send + 'static,
     ) -> Self {
         let service = service().await;
