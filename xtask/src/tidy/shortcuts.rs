@@ -21,10 +21,14 @@ const IN_TESTS: &[(&str, &str)] = &[
 const SLEEP_REMEDY: &str =
     "wait for the event itself, or test the part alone in paused time, beside its code";
 
-/// Where a pause may be: a bench measures what happens meanwhile, and other processes, which the kit waits for, tell of
+/// Where a pause may be: a bench measures what happens meanwhile, and other processes, which kits and pages wait for, tell of
 /// nothing by themselves.
-const MAY_PAUSE: &[&str] =
-    &["crates/proxy-kit/src/lib.rs", "crates/redis-kit/src/server.rs", "crates/store/benches/snapshot.rs"];
+const MAY_PAUSE: &[&str] = &[
+    "crates/proxy-kit/src/lib.rs",
+    "crates/redis-kit/src/server.rs",
+    "crates/store/benches/snapshot.rs",
+    "crates/tower/tests/it/page.rs",
+];
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     tree.ending_in("rs")
