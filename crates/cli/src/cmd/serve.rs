@@ -21,7 +21,21 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
         let about = if error.is_unreadable() { "" } else { "the policy cannot be used\n" };
         Failure::unusable(format!("{about}{error}"))
     })?;
+    has_face(&args.policy.name(), &loaded)?;
     lifetime::block_on(serve(args, loaded))
+}
+
+/// Another program's file is a policy without a face, and nobody could ask whoever serves it.
+fn has_face(name: &str, loaded: &Loaded) -> Result<(), Failure> {
+    let faces = loaded.policy.listens();
+    if faces.iter().any(|(face, listens)| *face != "admin" && listens.is_some()) {
+        return Ok(());
+    }
+    Err(Failure::unusable(format!(
+        "{name} does not say where to listen; write beside its `rate-limit` section\n\n\
+         \u{20}   gateway: {{ listen: 127.0.0.1:8080, upstream: http://127.0.0.1:3000 }}\n\n\
+         with the address where requests come in, and the one of the service behind"
+    )))
 }
 
 async fn serve(args: &ServeArgs, mut loaded: Loaded) -> Result<Exit, Failure> {

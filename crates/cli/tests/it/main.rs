@@ -21,6 +21,7 @@ mod nginx_page;
 mod overrides;
 mod page;
 mod process;
+mod rate_limit_yaml;
 mod reload;
 mod restarts;
 mod review;
