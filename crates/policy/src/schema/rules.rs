@@ -90,7 +90,7 @@ fn only(names: &[&str]) -> Value {
 
 /// Returns the shape of what a rule for descriptors says besides.
 fn envoy() -> Value {
-    let label = json!({ "type": "string", "pattern": "^[^\"\\\\\\p{Cc}]+$" });
+    let label = json!({ "type": "string", "pattern": "^[^\"\\\\\\p{Cc}]*$" });
     object(vec![
         member("label", "The name that Envoy is told for its limits.", label),
         member(
