@@ -25,7 +25,7 @@ async fn haproxy_shows_fields_and_passes_a_refusal_on_whole() {
     assert!(posted.field("ratelimit-policy").unwrap().starts_with("\"site/per-client\";q=20"));
     let lies = "X-Forwarded-For: 198.51.100.1\r\nX-Original-URI: /free\r\nX-Original-Method: OPTIONS\r\n\
                 X-Forwarded-Uri: /free\r\nX-Forwarded-Method: OPTIONS\r\nX-Forwarded-Host: other.test\r\n\
-                X-Tidegate-Token: anything\r\n";
+                X-Tidegate-Token: anything\r\nConnection: X-Forwarded-For, X-Forwarded-Uri\r\n";
     for left in (0..19).rev() {
         assert_eq!(client.send("GET", "/", lies, "").await.remaining(), left);
     }

@@ -2,8 +2,9 @@
 
 use tidegate_server::api::Token;
 
-use super::page::instead;
-use super::world::{Api, Client, nginx, policy};
+use super::page::{block, instead};
+use super::world::{Addresses, Api, Client, nginx, policy, service};
+use crate::support::RawServer;
 use crate::tls::Folder;
 
 async fn api() -> Api {
@@ -114,5 +115,20 @@ async fn without_tidegate_nobody_passes_unless_the_configuration_says_so() {
         let mut client = Client::from([127, 0, 0, 1].into(), proxy.address()).await;
         let answer = client.get("/").await;
         assert_eq!((answer.status(), answer.field("ratelimit")), (status, None), "{answer:?}");
+    }
+}
+
+/// Guards against clients who wait as long as a Tidegate that takes connections and answers nobody.
+#[tokio::test]
+async fn a_tidegate_that_hangs_is_waited_for_no_longer_than_the_configuration_says() {
+    let silent = RawServer::new().await;
+    let short = instead(&block("nginx"), "proxy_read_timeout 2s;", "proxy_read_timeout 100ms;");
+    for (config, status) in [(short.clone(), 500), (instead(&short, "#open ", ""), 200)] {
+        let service = service().await;
+        let at = Addresses { api: silent.address, service: service.address };
+        let start = move || tidegate_proxy_kit::proxies::nginx(|place| at.within(place, &config));
+        let proxy = tokio::task::spawn_blocking(start).await.unwrap();
+        let mut client = Client::from([127, 0, 0, 1].into(), proxy.address()).await;
+        assert_eq!(client.get("/").await.status(), status);
     }
 }
