@@ -53,32 +53,50 @@ pub(super) async fn decide(
 }
 
 /// Gives back what is to be given back, looks where only a look is wanted, then asks about the whole.
-///
-/// A look is refused where nothing is left. By the limits alone it never would be, since it takes nothing, and what is charged
-/// once an answer is done (`apply_on_stream_done`) is refused to nobody: such a pair would limit nothing.
 async fn ask(snapshot: Snapshot, question: Arc<Question>, counting: Counting) -> DescriptorsVerdict {
     let entries = entries(&question);
     let all = asks(&question, &entries);
     give_back(&snapshot, &question, &all).await;
-    let looks = |descriptor: &Descriptor| descriptor.hits == Some(0) && !descriptor.gives_back;
-    if question.descriptors.iter().any(looks) {
-        let asked = all.iter().zip(&question.descriptors);
-        let ones = asked.map(|(ask, descriptor)| DescriptorAsk {
-            hits: if looks(descriptor) { Some(1) } else { ask.hits },
-            ..ask.clone()
-        });
-        let ones: Vec<_> = ones.collect();
-        let options = CheckOptions { peek: true, ..OPTIONS };
-        let decided = snapshot.check_descriptors(&ones, counting, options).await;
-        let is_over =
-            |answer: &DescriptorAnswer| matches!(answer.status, DescriptorStatus::Decided { over: true, .. });
-        let mut looked = decided.answers.iter().zip(&question.descriptors);
-        let refused = looked.any(|(answer, descriptor)| looks(descriptor) && is_over(answer));
-        if refused && !decided.verdict.is_allowed() {
-            return decided;
+    if !question.descriptors.iter().any(Descriptor::is_look) {
+        return snapshot.check_descriptors(&all, counting, OPTIONS).await;
+    }
+    let looked = look(&snapshot, (&question, &all), counting).await;
+    let nothing_left = |place: usize| {
+        let is_look = question.descriptors.get(place).is_some_and(Descriptor::is_look);
+        is_look && looked.answers.get(place).is_some_and(is_over)
+    };
+    if !looked.verdict.is_allowed() && (0..all.len()).any(nothing_left) {
+        return looked;
+    }
+    let mut decided = snapshot.check_descriptors(&all, counting, OPTIONS).await;
+    for (place, answer) in decided.answers.iter_mut().enumerate() {
+        // Where a rule's quota alone is used up, the call passes, and is told whose.
+        if let DescriptorStatus::Decided { over, .. } = &mut answer.status {
+            *over |= nothing_left(place);
         }
     }
-    snapshot.check_descriptors(&all, counting, OPTIONS).await
+    decided
+}
+
+/// Asks whether one unit would be admitted where only a look is wanted, and takes nothing.
+///
+/// By the limits alone a look never is refused. But what is charged once an answer is done (`apply_on_stream_done`) is refused
+/// to nobody either, and such a pair would limit nothing: so a look is refused where nothing is left.
+async fn look(
+    snapshot: &Snapshot,
+    (question, all): (&Question, &[DescriptorAsk<'_>]),
+    counting: Counting,
+) -> DescriptorsVerdict {
+    let ones = all.iter().zip(&question.descriptors).map(|(ask, descriptor)| DescriptorAsk {
+        hits: if descriptor.is_look() { Some(1) } else { ask.hits },
+        ..ask.clone()
+    });
+    let ones: Vec<_> = ones.collect();
+    snapshot.check_descriptors(&ones, counting, CheckOptions { peek: true, ..OPTIONS }).await
+}
+
+fn is_over(answer: &DescriptorAnswer) -> bool {
+    matches!(answer.status, DescriptorStatus::Decided { over: true, .. })
 }
 
 async fn give_back(snapshot: &Snapshot, question: &Question, asks: &[DescriptorAsk<'_>]) {

@@ -111,6 +111,11 @@ impl Descriptor {
         })
     }
 
+    /// Returns whether it asks without taking.
+    pub(super) fn is_look(&self) -> bool {
+        self.hits == Some(0) && !self.gives_back
+    }
+
     /// Returns the entries as rules look at them.
     pub(super) fn entries(&self) -> Vec<(&str, &str)> {
         self.entries.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect()

@@ -216,3 +216,59 @@ async fn six_and_six_of_ten_is_one_too_many_and_zero_hits_of_a_request_are_one()
         assert_eq!(world.ask(one("test_namespace", "one", "1", 0)).await.unwrap().overall_code(), code);
     }
 }
+
+const HTTP: &str = "
+api: { listen: 127.0.0.1:0 }
+keys: { app: { header: x-app } }
+rules:
+  - name: ten
+    match: { path: /ten }
+    limits:
+      - { name: l, says: \"Ten per clock hour, per app.\", key: app, fixed_window: { limit: 10, window: 1h } }
+  - name: none
+    match: { path: /none }
+    limits:
+      - { name: l, says: None in any hour for everyone together., key: global, sliding_log: { limit: 0, window: 1h } }
+";
+
+/// Asks the decision API for a cost.
+async fn check(world: &World, path: &str, cost: i64) -> super::world::Answer {
+    let body = serde_json::json!({ "path": path, "keys": { "app": "1" }, "cost": cost }).to_string();
+    let headers = [("content-type", "application/json")];
+    super::world::fetch(http::Method::POST, world.at.api.unwrap(), "/v1/check", &headers, &body).await
+}
+
+/// Guards H5.
+#[tokio::test]
+async fn more_than_a_limit_holds_is_refused_and_takes_nothing() {
+    let world = World::by(HTTP).await;
+    let refused = check(&world, "/ten", 20).await.json();
+    assert_eq!((&refused["allowed"], &refused["never"]), (&false.into(), &true.into()));
+    assert_eq!(check(&world, "/ten", 1).await.json()["decisions"][0]["remaining"], 9);
+}
+
+/// Guards H6.
+#[tokio::test]
+async fn nothing_at_all_is_allowed_and_takes_nothing() {
+    let world = World::by(HTTP).await;
+    for _ in 0..2 {
+        let answer = check(&world, "/ten", 0).await.json();
+        assert_eq!((&answer["allowed"], &answer["decisions"][0]["remaining"]), (&true.into(), &10.into()));
+    }
+}
+
+/// Guards H7.
+#[tokio::test]
+async fn less_than_nothing_is_a_call_at_fault() {
+    let world = World::by(HTTP).await;
+    let answer = check(&world, "/ten", -1).await;
+    assert_eq!((answer.status.as_u16(), &answer.json()["member"]), (422, &"cost".into()));
+}
+
+/// Guards H9.
+#[tokio::test]
+async fn a_limit_of_nothing_refuses_and_no_waiting_helps() {
+    let world = World::by(HTTP).await;
+    let answer = check(&world, "/none", 1).await.json();
+    assert_eq!((&answer["allowed"], &answer["never"]), (&false.into(), &true.into()));
+}
