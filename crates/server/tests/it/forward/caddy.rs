@@ -1,12 +1,12 @@
 //! A real Caddy that asks.
 
 use super::page::blocks;
-use super::world::{Api, Client, World, policy};
+use super::world::{Api, Client, World, policy_of_host};
 
 /// Starts Caddy as the page has it, in the short form or the long one.
 async fn caddy(form: usize) -> World {
     let config = blocks("caddyfile").swap_remove(form);
-    let api = Api::by(&policy(), None).await;
+    let api = Api::by(&policy_of_host(), None).await;
     World::start(api, |it| tidegate_proxy_kit::proxies::caddy(it), move |place, at| at.within(place, &config))
         .await
 }

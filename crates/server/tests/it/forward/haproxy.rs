@@ -1,7 +1,7 @@
 //! A real `HAProxy` that asks.
 
 use super::page::{block, instead};
-use super::world::{Api, Client, World, policy};
+use super::world::{Api, Client, World, policy_of_host};
 
 /// Starts `HAProxy` as the page has it, with some of its Lua changed.
 async fn haproxy(change: fn(String) -> String) -> World {
@@ -11,7 +11,7 @@ async fn haproxy(change: fn(String) -> String) -> World {
         let config = instead(&config, "8000", &place.port().to_string());
         instead(&config, "127.0.0.1:3000", &at.service.to_string())
     };
-    let api = Api::by(&policy(), None).await;
+    let api = Api::by(&policy_of_host(), None).await;
     World::start(api, |it| tidegate_proxy_kit::proxies::haproxy(it), start).await
 }
 

@@ -3,12 +3,12 @@
 use tidegate_server::api::Token;
 
 use super::page::{block, instead};
-use super::world::{Addresses, Api, Client, nginx, policy, service};
+use super::world::{Addresses, Api, Client, nginx, policy_of_host, service};
 use crate::support::RawServer;
 use crate::tls::Folder;
 
 async fn api() -> Api {
-    Api::by(&policy(), None).await
+    Api::by(&policy_of_host(), None).await
 }
 
 /// Uses up what a client has, over one connection.
@@ -88,7 +88,8 @@ async fn the_token_is_the_proxys_and_reaches_nobody_else() {
     let folder = Folder::new("nginx-token");
     let token = || Token::read(folder.write("token", "0123456789abcdef-a-secret")).unwrap();
     let world =
-        nginx(Api::by(&policy(), Some(token())).await, |config| instead(&config, "#token ", "")).await;
+        nginx(Api::by(&policy_of_host(), Some(token())).await, |config| instead(&config, "#token ", ""))
+            .await;
     let mut client = world.client().await;
     let answer =
         client.send("GET", "/", "X-Tidegate-Token: wrong\r\nAuthorization: Basic eDp5\r\n", "").await;
@@ -96,7 +97,7 @@ async fn the_token_is_the_proxys_and_reaches_nobody_else() {
     let answer = client.get("/").await;
     assert_eq!((answer.field("x-saw-token"), answer.field("x-tidegate-token")), (Some("false"), None));
     // Without it nobody passes.
-    let world = nginx(Api::by(&policy(), Some(token())).await, |config| config).await;
+    let world = nginx(Api::by(&policy_of_host(), Some(token())).await, |config| config).await;
     assert_eq!(world.get("/").await.status(), 401);
 }
 

@@ -24,6 +24,11 @@ pub(super) fn policy() -> String {
     blocks.into_iter().find(|block| block.starts_with("# policy.yaml")).unwrap()
 }
 
+/// The policy of the page, for one host: whoever could name another would go free.
+pub(super) fn policy_of_host() -> String {
+    instead(&policy(), "match: { path: /** }", "match: { host: site.test, path: /** }")
+}
+
 pub(super) fn parsed(text: &str) -> Policy {
     policy_file::parse("policy.yaml", text).unwrap_or_else(|problems| panic!("{problems}"))
 }
