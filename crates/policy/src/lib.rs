@@ -161,7 +161,7 @@ impl<'a> Reading<'a> {
         let number = report.open_file(file_name);
         let root = file::load(text, number, &mut report);
         let policy = root.and_then(|root| {
-            let (root, is_section) = import::served_section(root, &mut report)?;
+            let (root, is_section) = import::served_section(root, &mut report);
             // Such a file names no face of ours until somebody serves it, who then says what to add.
             let reading = if is_section { self.embedded() } else { self };
             validate::policy(root, reading, &mut report)

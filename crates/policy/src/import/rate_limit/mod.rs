@@ -9,6 +9,8 @@ mod number;
 mod read;
 mod write;
 
+use std::fmt::Write as _;
+
 use members::plain;
 use read::Section;
 
@@ -66,15 +68,18 @@ pub fn rate_limit(file_name: &str, text: &str) -> Result<Imported, Problems> {
     let mut remarks = section.remarks(entry.place);
     remarks.extend(remarks_on(&root, &beside));
     remarks.sort_by_key(|remark| remark.place);
-    let deployment: String =
-        beside.iter().map(|entry| format!("{}: {}\n", entry.key, flow(&entry.value))).collect();
+    let mut deployment = String::new();
+    for entry in &beside {
+        // Writing to a string cannot fail.
+        let _ = writeln!(deployment, "{}: {}", entry.key, flow(&entry.value));
+    }
     let has_face = beside.iter().any(|entry| FACES.contains(&entry.key.as_str()));
     Ok(Imported { text: write::policy(&section, &deployment, has_face), remarks })
 }
 
-/// Returns the policy that a file with such a section is; the root itself where it is another file.
-pub(crate) fn served(root: Node, report: &mut Report) -> Option<(Node, bool)> {
-    let Some(entry) = section(&root) else { return Some((root, false)) };
+/// Returns the policy that a file with such a section is, and whether it is one: else the root itself.
+pub(crate) fn served(root: Node, report: &mut Report) -> (Node, bool) {
+    let Some(entry) = section(&root) else { return (root, false) };
     let at = entry.place;
     let section = read::section(&entry.value, report);
     refuse_rules(&root, report);
@@ -85,7 +90,7 @@ pub(crate) fn served(root: Node, report: &mut Report) -> Option<(Node, bool)> {
     let section = section.filter(|_| report.is_empty());
     let parts = section.as_ref().map_or_else(|| write::nothing().to_owned(), write::parts);
     add(&mut policy, &parts, at, section.as_ref());
-    Some((policy, true))
+    (policy, true)
 }
 
 /// Adds the members of a written text, each rule at the place of what it was made of.

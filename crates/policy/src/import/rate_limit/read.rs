@@ -180,7 +180,7 @@ fn trusted(node: &Node, report: &mut Report) -> Vec<(String, Place)> {
                 match item.scalar() {
                     Some(text) => all.push((text.to_owned(), item.place)),
                     None => {
-                        report.add(item.place, "a trusted proxy is no text", "write one such as 10.0.0.0/8")
+                        report.add(item.place, "a trusted proxy is no text", "write one such as 10.0.0.0/8");
                     }
                 }
             }
