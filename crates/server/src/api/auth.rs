@@ -28,7 +28,7 @@ pub(crate) async fn demand(State(token): State<TokenInForce>, request: Request, 
 }
 
 /// Returns the bearer token of a request that has exactly one `Authorization` field, of that scheme.
-fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
+pub(crate) fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
     let mut fields = headers.get_all(AUTHORIZATION).iter();
     let (field, None) = (fields.next()?, fields.next()) else { return None };
     let (scheme, token) = field.as_bytes().split_at_checked("Bearer ".len())?;

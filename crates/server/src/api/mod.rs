@@ -37,7 +37,7 @@ use axum::Router;
 use axum::routing::{get, post};
 use tidegate::Limiter;
 
-pub(crate) use auth::demand;
+pub(crate) use auth::{bearer, demand};
 pub(crate) use call::read as read_call;
 pub(crate) use fields::{Members, Whole};
 pub use token::{Token, TokenError, TokenInForce};

@@ -132,15 +132,20 @@ async fn what_is_charged_when_an_answer_is_done_is_met_at_the_next_door() {
     for charged in 1..=2 {
         assert_eq!(front.get("/", &[]).await.status.as_u16(), 200);
         // Envoy tells of it when the answer has gone out, and waits for nothing.
-        loop {
-            let metrics = world.metrics().await;
-            let seen = super::world::hits(&metrics, "shop", "generic_key_tokens", "within_limit")
-                + super::world::hits(&metrics, "shop", "generic_key_tokens", "near_limit");
-            if seen == charged {
-                break;
+        let told = async {
+            while charges(&world).await < charged {
+                moment().await;
             }
-            moment().await;
-        }
+        };
+        let in_time = tokio::time::timeout(std::time::Duration::from_secs(20), told).await;
+        assert!(in_time.is_ok(), "{} {}", world.metrics().await, front.envoy.ask("/stats"));
     }
     assert_eq!(front.get("/", &[]).await.status.as_u16(), 429);
+}
+
+/// Returns how many charges Tidegate has been told of.
+async fn charges(world: &World) -> u64 {
+    let metrics = world.metrics().await;
+    let count = |result| super::world::hits(&metrics, "shop", "generic_key_tokens", result);
+    count("within_limit") + count("near_limit")
 }

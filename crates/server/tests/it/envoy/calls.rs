@@ -14,7 +14,7 @@ use crate::tls::Folder;
 
 const RULES: &str = "
 keys: { user: { descriptor: user } }
-headers: [ ietf, x-ratelimit ]
+headers: [ ietf, { x-ratelimit: delta } ]
 rules:
   - name: login
     match: { domain: shop, descriptor: [ { key: path, value: /login }, user ] }

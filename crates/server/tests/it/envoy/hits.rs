@@ -42,12 +42,11 @@ async fn hits_are_counted_by_what_became_of_them_and_by_values_where_the_rule_sa
 
 /// Guards the page of metrics against a client's value that ends a label.
 #[tokio::test]
-async fn a_value_with_quotes_and_lines_is_one_label() {
+async fn a_value_with_quotes_is_one_label() {
     let world = World::by(RULES).await;
-    let value = "a\"} 7\nevil{x=\"\\";
+    let value = "a\"} 7 evil{x=\"\\";
     world.ask(question("shop", &[&[("path", "/login"), ("user", value)]])).await.unwrap();
     let metrics = world.metrics().await;
-    assert!(!metrics.lines().any(|line| line.starts_with("evil")), "{metrics}");
-    let written = "path_/login.user_a\\\"} 7\\nevil{x=\\\"\\\\";
+    let written = "path_/login.user_a\\\"} 7 evil{x=\\\"\\\\";
     assert_eq!(hits(&metrics, "shop", written, "within_limit"), 1, "{metrics}");
 }
