@@ -30,6 +30,7 @@ mod serve;
 mod shared;
 mod store;
 mod suites;
+mod suites_envoy;
 mod topologies;
 mod upstream;
 mod why;

@@ -68,11 +68,13 @@ impl CallStatus {
     }
 }
 
-/// Reads the call of a step; the outer `None` when the step is a request, the inner when its call cannot be read.
-pub(super) fn read(step: &mut Fields<'_>, report: &mut Report) -> Option<Option<Call>> {
-    let written = step.among(&MEMBERS);
-    if written.is_empty() {
-        return None;
+/// A call that cannot be read, which was reported.
+pub(super) struct Unreadable;
+
+/// Reads the call of a step; `None` when the step is a request.
+pub(super) fn read(step: &mut Fields<'_>, report: &mut Report) -> Result<Option<Call>, Unreadable> {
+    if step.among(&MEMBERS).is_empty() {
+        return Ok(None);
     }
     for (member, entry) in step.among(&["request", "answer"]) {
         let message = format!("`{member}` is beside a call about descriptors, which has none");
@@ -86,41 +88,38 @@ pub(super) fn read(step: &mut Fields<'_>, report: &mut Report) -> Option<Option<
         report.add(node.place, "the call has no descriptor", "write at least one");
     }
     let read: Vec<_> = items.iter().filter_map(|item| entries(item, report)).collect();
-    let hits = step.get("hits").map(|node| (node, hits(node, report)));
-    let whole = read.len() == items.len() && !items.is_empty();
-    let hits = match hits {
-        None => vec![None; read.len()],
-        Some((node, Some(hits))) if hits.len() == 1 => {
-            let each =
-                if matches!(node.value, Value::List(_)) && read.len() != 1 { None } else { Some(hits) };
-            let Some(each) = each else { return Some(wrong_hits(node, read.len(), report)) };
-            vec![each.first().copied(); read.len()]
-        }
-        Some((_, Some(hits))) if hits.len() == read.len() => hits.into_iter().map(Some).collect(),
-        Some((node, Some(_))) => return Some(wrong_hits(node, read.len(), report)),
-        Some((_, None)) => return Some(None),
+    let hits = match step.get("hits") {
+        None => vec![None; items.len()],
+        Some(node) => hits_of_each(node, items.len(), report).ok_or(Unreadable)?,
     };
-    let call = || {
-        let domain = Named { name: domain?.to_owned(), place: domain_node?.place };
-        let descriptors =
-            read.into_iter().zip(hits).map(|(entries, hits)| CallDescriptor { entries, hits }).collect();
-        whole.then_some(Call { domain, descriptors })
-    };
-    Some(call())
+    let (Some(name), Some(node)) = (domain, domain_node) else { return Err(Unreadable) };
+    if read.len() < items.len() || items.is_empty() {
+        return Err(Unreadable);
+    }
+    let domain = Named { name: name.to_owned(), place: node.place };
+    let descriptors =
+        read.into_iter().zip(hits).map(|(entries, hits)| CallDescriptor { entries, hits }).collect();
+    Ok(Some(Call { domain, descriptors }))
 }
 
-fn wrong_hits(node: &Node, descriptors: usize, report: &mut Report) -> Option<Call> {
-    let message = format!("hits are not as many as descriptors, of which there are {descriptors}");
-    report.add(node.place, message, "write one number for all, or one for each");
-    None
-}
-
-fn hits(node: &Node, report: &mut Report) -> Option<Vec<u32>> {
+/// Reads one number for all descriptors, or a list with one for each.
+fn hits_of_each(node: &Node, descriptors: usize, report: &mut Report) -> Option<Vec<Option<u32>>> {
     let items = one_or_more(node);
     let read =
         items.iter().filter_map(|item| u32::try_from(item.integer_in("hits", 0..=MAX_HITS, report)?).ok());
-    let read: Vec<u32> = read.collect();
-    (read.len() == items.len()).then_some(read)
+    let read: Vec<Option<u32>> = read.map(Some).collect();
+    if read.len() < items.len() {
+        return None;
+    }
+    if let (Value::Scalar { .. }, [hits]) = (&node.value, read.as_slice()) {
+        return Some(vec![*hits; descriptors]);
+    }
+    if read.len() != descriptors {
+        let message = format!("hits are not as many as descriptors, of which there are {descriptors}");
+        report.add(node.place, message, "write one number for all, or one for each");
+        return None;
+    }
+    Some(read)
 }
 
 /// Reads the entries of a descriptor: a mapping, or a list of pairs where a key comes twice.

@@ -155,9 +155,9 @@ impl Context {
         let expect = fields.get("expect").map(|node| Expect::read(node, "expect", true, report));
         let after = fields.get("after").map(|node| Expect::read(node, "after", false, report));
         let call = call::read(&mut fields, report);
-        let readable = call.as_ref().is_none_or(Option::is_some);
-        for expect in expect.iter().chain(&after).flatten().filter(|_| readable) {
-            expect.check(call.as_ref().and_then(Option::as_ref), report);
+        if let Ok(call) = &call {
+            let expects = expect.iter().chain(&after).flatten();
+            expects.for_each(|expect| expect.check(call.as_ref(), report));
         }
         fields.finish(&[], report);
         Some(Step {
@@ -167,7 +167,7 @@ impl Context {
             every: every.unwrap_or(Span::ZERO),
             peek,
             request: request?.finish(),
-            call: call.map_or(Some(None), |call| call.map(Some))?,
+            call: call.ok()?,
             answer: answer?,
             expect: expect.unwrap_or_else(|| Some(Expect::default()))?,
             after: after.unwrap_or_else(|| Some(Expect::default()))?,
