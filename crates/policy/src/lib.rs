@@ -84,7 +84,7 @@ pub mod words;
 mod written;
 
 pub use answer::{HeaderStyle, ProblemTemplate, ResetUnit, Template, TemplateValues};
-pub use client::{Client, TrustedProxies};
+pub use client::{BadNetwork, Client, TrustedProxies};
 pub use cost::{Cost, CostHeader, CostItems, CostTable};
 pub use count::{Count, OnSuccess, Success};
 pub use descriptor::{Descriptor, DescriptorPattern, EntryPattern, ValuePattern};

@@ -60,7 +60,7 @@ pub use layer::{LimitLayer, LimitService, ResolvedClient};
 pub use pace::{PaceError, PaceLayer, PaceService};
 pub use peer::PeerAddr;
 pub use settle::NeverForwarded;
-pub use tidegate::policy_file::{HeaderStyle, ResetUnit, TrustedProxies};
+pub use tidegate::policy_file::{BadNetwork, HeaderStyle, ResetUnit, TrustedProxies};
 
 /// The code of the page, tried with the documentation.
 #[cfg(doctest)]
