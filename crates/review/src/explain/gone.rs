@@ -1,7 +1,7 @@
 //! What happens to a limit's requests when the store is gone.
 
 use tidegate_algorithms::Quota;
-use tidegate_policy::{Limit, OnStoreFailure, Policy, Rule, StoreChoice, Terms};
+use tidegate_policy::{Limit, OnDeny, OnStoreFailure, Policy, Rule, StoreChoice, Terms};
 
 use super::canonical;
 use crate::figures::{spoken_count, written};
@@ -15,6 +15,8 @@ pub struct Gone {
     pub in_process: bool,
     /// Each instance's share, where each goes on by itself.
     pub share: Option<Share>,
+    /// What Envoy is answered where the rule denies, if the rule is for descriptors.
+    pub envoy: Option<OnDeny>,
 }
 
 /// The share of a limit that one instance enforces by itself.
@@ -47,7 +49,10 @@ impl Gone {
             }
         });
         let in_process = matches!(policy.store, StoreChoice::Memory(_));
-        Self { choice: rule.on_store_failure, in_process, share }
+        let of_descriptors = rule.matches.iter().any(|matcher| matcher.descriptor.is_some());
+        let on_deny = policy.envoy.as_ref().map_or(OnDeny::OverLimit, |face| face.on_deny);
+        let envoy = of_descriptors.then_some(on_deny);
+        Self { choice: rule.on_store_failure, in_process, share, envoy }
     }
 
     /// Returns the choice as the policy file writes it.
@@ -62,9 +67,15 @@ impl Gone {
     /// Returns in a sentence what happens.
     pub fn says(&self) -> String {
         let happens = match (self.choice, &self.share) {
-            (OnStoreFailure::Deny, _) => {
-                "requests are refused with 503 and Retry-After until it answers".to_owned()
-            }
+            (OnStoreFailure::Deny, _) => match self.envoy {
+                None => "requests are refused with 503 and Retry-After until it answers".to_owned(),
+                Some(OnDeny::OverLimit) => "Envoy is answered OVER_LIMIT until it answers".to_owned(),
+                Some(OnDeny::Unavailable) => {
+                    "Envoy is answered UNAVAILABLE until it answers, and refuses where its filter says \
+                     `failure_mode_deny: true`"
+                        .to_owned()
+                }
+            },
             (OnStoreFailure::Allow, _) => "requests pass, and nobody counts them".to_owned(),
             (OnStoreFailure::Local, None) => "each instance goes on by itself".to_owned(),
             (OnStoreFailure::Local, Some(share)) => format!(

@@ -79,6 +79,11 @@ fn explanations_and_threat_models_speak_of_descriptors() {
     assert_eq!(rules[0].applies, ["domain shop, descriptor (path=/otp/verify, remote_address)"]);
     let says = &rules[0].limits[0].refusal.says;
     assert!(says.starts_with("OVER_LIMIT, for which Envoy answers 429"), "{says}");
+    let gone = rules[0].limits[0].gone.says();
+    assert!(
+        gone.ends_with("were it shared and gone, Envoy is answered OVER_LIMIT until it answers"),
+        "{gone}"
+    );
     assert_eq!(rules[2].to_json()["unlimited"], true);
     let model = ThreatModel::of("envoy.yaml", &policy).to_markdown();
     assert!(model.contains("domain shop, descriptor (path=/otp/verify, remote_address)"), "{model}");
