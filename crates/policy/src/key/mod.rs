@@ -19,6 +19,7 @@ mod phone;
 mod reads;
 mod shown;
 mod source;
+mod spelled;
 mod value;
 
 use std::borrow::Cow;
@@ -39,6 +40,7 @@ pub use shown::KeyPart;
 use source::Unread;
 pub use source::is_underscore_twin;
 pub(crate) use source::{Source, SourceKind};
+pub(crate) use spelled::{Spelled, spelled};
 use value::Value;
 pub(crate) use value::digest as written_digest;
 
@@ -362,41 +364,6 @@ struct Found<'a> {
 /// Appends which of a `first_of` follows.
 fn push_choice(out: &mut Vec<u8>, index: usize) {
     push(out, TAG_CHOICE, &u32::try_from(index).unwrap_or(u32::MAX).to_le_bytes());
-}
-
-/// A part of a key's bytes, for names that spell keys out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Spelled<'b> {
-    /// A text.
-    Text(&'b [u8]),
-    /// An address.
-    Address(std::net::IpAddr),
-    /// A digest.
-    Digest(&'b [u8]),
-    /// Everyone, or all that lack the key.
-    Nobody,
-}
-
-/// Takes the bytes of a key apart; which one of a `first_of` a part is, is left out.
-pub(crate) fn spelled(mut key: &[u8]) -> impl Iterator<Item = Spelled<'_>> {
-    std::iter::from_fn(move || {
-        loop {
-            let (tag, rest) = key.split_first()?;
-            let (length, rest) = rest.split_first_chunk::<4>()?;
-            let length = usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX);
-            let (bytes, rest) = rest.split_at_checked(length)?;
-            key = rest;
-            return Some(match *tag {
-                TAG_CHOICE => continue,
-                TAG_TEXT => Spelled::Text(bytes),
-                TAG_HASH => Spelled::Digest(bytes),
-                TAG_IPV4 | TAG_IPV6 => {
-                    crate::shared_counter::address(bytes).map_or(Spelled::Nobody, Spelled::Address)
-                }
-                _ => Spelled::Nobody,
-            });
-        }
-    })
 }
 
 /// Appends one part: its tag, its length and its bytes.
