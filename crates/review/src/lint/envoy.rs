@@ -169,8 +169,8 @@ fn passes(view: &View<'_>) -> Vec<Draft> {
     let denies = |subject: &Subject<'_>| {
         subject.rule.on_store_failure == OnStoreFailure::Deny && !subject.rule.limits.is_empty()
     };
-    let denied = rules(view).find(denies).filter(|_| lets);
-    denied
+    let first = rules(view).find(denies).filter(|_| lets);
+    first
         .map(|subject| {
             let message = format!(
                 "{} denies when the store is gone, and Envoy is answered UNAVAILABLE then, which it lets pass unless its filter \
