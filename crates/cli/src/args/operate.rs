@@ -87,6 +87,9 @@ pub(crate) struct KeyArgs {
     pub(crate) key: Vec<(String, String)>,
 }
 
+/// A name and its value.
+pub(crate) type Pair = (String, String);
+
 impl KeyArgs {
     /// Returns the limit's name.
     pub(crate) fn limit(&self) -> &str {
@@ -98,7 +101,7 @@ impl KeyArgs {
     ///
     /// # Errors
     /// When a value has no name.
-    pub(crate) fn asked(&self) -> Result<(String, Vec<(String, String)>), &'static str> {
+    pub(crate) fn asked(&self) -> Result<(String, Vec<Pair>), &'static str> {
         let first = self.limit.as_deref().map(key).transpose()?;
         Ok((self.policy.name(), first.into_iter().chain(self.key.iter().cloned()).collect()))
     }

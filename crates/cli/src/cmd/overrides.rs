@@ -40,7 +40,9 @@ async fn list(admin: &Admin, json: bool) -> Result<Exit, Failure> {
         out.line("no overrides: the policy files are what holds");
     }
     for one in &list {
-        lines(one).iter().for_each(|line| out.line(line));
+        for line in lines(one) {
+            out.line(&line);
+        }
     }
     out.finish()?;
     Ok(Exit::Fine)
@@ -61,7 +63,9 @@ async fn put(admin: &Admin, name: &str, args: &OverrideArgs) -> Result<Exit, Fai
     if args.json {
         out.json(&answer)?;
     } else {
-        lines(&answer["override"]).iter().for_each(|line| out.line(line));
+        for line in lines(&answer["override"]) {
+            out.line(&line);
+        }
         if answer["replaced"] == true {
             out.line("it stands in the place of the one before");
         }

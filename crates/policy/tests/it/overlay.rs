@@ -116,10 +116,12 @@ fn holds(policy: &Policy, name: &str, account: &str, tier: &str) -> Option<(Stri
     (!choice.off).then(|| (numbers(&terms.quota), limit.mode_of(choice.variant)))
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "as `holds` gives it")]
 fn enforced(numbers: &str) -> Option<(String, Mode)> {
     Some((numbers.to_owned(), Mode::Enforce))
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "as `holds` gives it")]
 fn shadow(numbers: &str) -> Option<(String, Mode)> {
     Some((numbers.to_owned(), Mode::Shadow))
 }

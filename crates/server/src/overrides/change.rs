@@ -51,13 +51,13 @@ impl Overrides {
         let turn = self.turn.lock().await;
         let name = name(&change.limit, change.key.as_deref());
         self.fits(&change)?;
-        let mut noted = self.read().await?;
-        let replaced = noted.notes.iter().any(|note| note.name == name);
-        if !replaced && noted.notes.len() >= MOST {
+        let mut found = self.read().await?;
+        let replaced = found.notes.iter().any(|note| note.name == name);
+        if !replaced && found.notes.len() >= MOST {
             return Err(Fault::Full);
         }
-        let text = self.text(&change, noted.at);
-        let until = noted.at.as_micros().saturating_add(change.lasts.as_micros());
+        let text = self.text(&change, found.at);
+        let until = found.at.as_micros().saturating_add(change.lasts.as_micros());
         let until = Timestamp::saturating_from_micros(until);
         let note = text.note(until).map_err(|error| Fault::Unfit("because", error.to_string()))?;
         let store = self.limiter.store();
@@ -66,10 +66,10 @@ impl Overrides {
         let (by, because) = (&text.by, escaped(&text.because));
         let until = tidegate::policy_file::overlay::instant(until);
         tracing::warn!(peer = by, until, because, replaced, "an override was put: {}", in_words(&text));
-        noted.notes.retain(|other| other.name != name);
-        noted.notes.push(note);
-        noted.notes.sort_by(|one, other| one.name.cmp(&other.name));
-        self.installed(noted).await;
+        found.notes.retain(|other| other.name != name);
+        found.notes.push(note);
+        found.notes.sort_by(|one, other| one.name.cmp(&other.name));
+        self.installed(found).await;
         drop(turn);
         self.view(&name)
             .map(|view| (view, replaced))
@@ -87,9 +87,9 @@ impl Overrides {
     ) -> Result<View, Fault> {
         let _turn = self.turn.lock().await;
         let name = name(limit, key);
-        let noted = self.read().await?;
+        let found = self.read().await?;
         // One of another instance may not have been seen here yet.
-        self.installed(noted.clone()).await;
+        self.installed(found.clone()).await;
         let none = || Fault::Missing(format!("there is no override of {}", escaped(&name)));
         let view = self.view(&name).ok_or_else(none)?;
         let store = self.limiter.store();
@@ -99,8 +99,8 @@ impl Overrides {
         }
         let peer = by.map(|by| by.to_string()).unwrap_or_default();
         tracing::warn!(peer, "an override was removed: {}", escaped(&name));
-        let rest = noted.notes.into_iter().filter(|note| note.name != name).collect();
-        self.installed(Noted { at: noted.at, notes: rest }).await;
+        let rest = found.notes.into_iter().filter(|note| note.name != name).collect();
+        self.installed(Noted { at: found.at, notes: rest }).await;
         Ok(view)
     }
 

@@ -53,9 +53,9 @@ impl Overrides {
         match self.limiter.reload(policy) {
             Ok(reloaded) => {
                 tell(&state.held, &held);
-                let lines = Changes::of(reloaded, &diff).lines;
-                lines.iter().for_each(|line| tracing::info!("the overrides change {line}"));
-                tell_of_idle(&state.held, &state.outcomes, &outcomes);
+                for line in Changes::of(reloaded, &diff).lines {
+                    tracing::info!("the overrides change {line}");
+                }
                 tell_of_new_idle(&state.held, (&held, &outcomes));
                 (state.held, state.outcomes) = (held, outcomes);
             }
@@ -101,11 +101,8 @@ fn tell(before: &[Held], after: &[Held]) {
     }
 }
 
-/// Warns of overrides that a change of the policy has left without what they are for.
+/// Warns of overrides that a change of the policy's file has left without what they are for.
 pub(super) fn tell_of_idle(held: &[Held], before: &[Outcome], after: &[Outcome]) {
-    if before.len() != after.len() {
-        return;
-    }
     for ((one, before), after) in held.iter().zip(before).zip(after) {
         match (before, after) {
             (before, Err(unfit)) if before.as_ref().err() != Some(unfit) => idle(one, unfit),

@@ -67,9 +67,9 @@ impl Overrides {
         let _turn = self.turn.lock().await;
         let store = self.limiter.store();
         let Some(notes) = store.notes() else { return Ok(()) };
-        let noted = notes.all().await?;
+        let found = notes.all().await?;
         let (this, received) = (self.clone(), Instant::now());
-        aside(move || this.install(&noted, received)).await;
+        aside(move || this.install(&found, received)).await;
         Ok(())
     }
 }

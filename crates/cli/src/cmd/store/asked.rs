@@ -42,7 +42,9 @@ pub(super) async fn inspect(of: &KeyArgs, as_json: bool) -> Result<Exit, Failure
     if as_json {
         out.line(&seen.to_string());
     } else {
-        lines(&asked, &seen).iter().for_each(|line| out.line(line));
+        for line in lines(&asked, &seen) {
+            out.line(&line);
+        }
     }
     out.finish()?;
     Ok(if seen["counted"] == true { Exit::Fine } else { Exit::Problems })
@@ -59,15 +61,12 @@ pub(super) async fn reset(of: &KeyArgs) -> Result<Exit, Failure> {
     let (limit, key) = (&asked.limit, key(&asked.key));
     let mut out = Output::stdout();
     let what = seen["states"].as_array().and_then(|states| states.first());
-    let exit = match what.filter(|_| seen["counted"] == true) {
-        Some(state) => {
-            out.line(&format!("{limit}, {key}: forgotten ({})", counted(state, &seen).used()));
-            Exit::Fine
-        }
-        None => {
-            out.line(&format!("{limit}, {key}: nothing is counted, so there was nothing to forget"));
-            Exit::Problems
-        }
+    let exit = if let Some(state) = what.filter(|_| seen["counted"] == true) {
+        out.line(&format!("{limit}, {key}: forgotten ({})", counted(state, &seen).used()));
+        Exit::Fine
+    } else {
+        out.line(&format!("{limit}, {key}: nothing is counted, so there was nothing to forget"));
+        Exit::Problems
     };
     out.finish()?;
     Ok(exit)

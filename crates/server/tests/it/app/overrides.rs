@@ -441,6 +441,44 @@ async fn changes_at_once_are_all_kept() {
     assert!(one.allows("/verify", "b").await);
 }
 
+/// An end that comes while reloads do is an end, and no reload brings back what it had read before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_override_that_ends_during_reloads_stays_ended() {
+    let one = Instance::alone().await;
+    one.put(json!({ "limit": "sell/log", "mode": "refuse", "for": "1s", "because": "short" })).await;
+    soon(async {
+        while !one.list().await.is_empty() {
+            one.reloader.reload().await.unwrap();
+        }
+    })
+    .await;
+    for _ in 0..3 {
+        soon(one.reloader.reload()).await.unwrap();
+    }
+    assert!(one.allows("/sell", "ada").await);
+}
+
+/// Whatever somebody else writes into the hash is nobody's override, and keeps none from being read.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn junk_in_the_store_is_passed_over() {
+    let redis = Server::start(&[]);
+    for (field, value) in [
+        ("a", "junk"),
+        ("b", "9999999999999999:junk"),
+        ("c", "4000000000000000:{}"),
+        ("d", "4000000000000000:[]"),
+    ] {
+        redis.ask(&format!("HSET tg:overrides {field} {value}"));
+    }
+    let one = Instance::on(&redis).await;
+    one.put(refuse("sell/log")).await;
+    assert!(!one.allows("/sell", "ada").await);
+    assert_eq!(one.list().await.len(), 1);
+    let two = Instance::on(&redis).await;
+    two.until("/sell", "ada", false).await;
+    assert_eq!(two.list().await.len(), 1);
+}
+
 /// Guards the reason for keeping them in the store: what one instance is told every other does within a second, and one that
 /// is started anew does from its first request.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
