@@ -31,6 +31,9 @@ const EXAMPLES: [&str; 10] = [
     "shared",
 ];
 
+/// The example whose steps are calls of Envoy's, none of which comes over HTTP; `tidegate test` plays it.
+const OF_CALLS: &str = "envoy";
+
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples")
 }
@@ -156,7 +159,8 @@ async fn what_the_examples_do_not_use() {
 fn every_test_file_of_the_examples_is_run_here() {
     let files = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().file_name());
     let names: BTreeSet<String> = files.filter_map(|name| name.into_string().ok()).collect();
-    let tested: Vec<_> = names.iter().filter_map(|name| name.strip_suffix(".test.yaml")).collect();
+    let tested = names.iter().filter_map(|name| name.strip_suffix(".test.yaml"));
+    let tested: Vec<_> = tested.filter(|name| *name != OF_CALLS).collect();
     assert_eq!(tested, EXAMPLES);
 }
 
