@@ -164,10 +164,10 @@ fn store_field(before: &Policy, after: &Policy) -> &'static str {
 
 /// Returns the fields of faces in which policies differ and that are taken over for good at the start.
 fn needs_restart(before: &Policy, after: &Policy) -> Vec<String> {
-    let (mut changed, mut listens_elsewhere) = (Vec::new(), Vec::new());
-    let mut note = |field, differs: bool| {
+    let mut changed = Vec::new();
+    let mut note = |field: &str, differs: bool| {
         if differs {
-            changed.push(field);
+            changed.push(field.to_owned());
         }
     };
     note(store_field(before, after), before.store != after.store);
@@ -186,11 +186,10 @@ fn needs_restart(before: &Policy, after: &Policy) -> Vec<String> {
     }
     for ((face, before), (_, after)) in before.listens().into_iter().zip(after.listens()) {
         note(face, before.is_some() != after.is_some());
-        if before.zip(after).is_some_and(|(before, after)| before != after) {
-            listens_elsewhere.push(format!("{face}.listen"));
-        }
+        let moves = before.zip(after).is_some_and(|(before, after)| before != after);
+        note(&format!("{face}.listen"), moves);
     }
-    changed.into_iter().map(str::to_owned).chain(listens_elsewhere).collect()
+    changed
 }
 
 /// Warns of what refuses nothing, since that is easily forgotten.

@@ -193,7 +193,7 @@ async fn what_needs_a_restart_is_refused_whole_with_every_field_named() {
     let error = served.reload(wanted).await.unwrap_err();
     assert_eq!(
         error,
-        "gateway.listen, gateway.max_connections, gateway.drain_timeout, api changed: that needs a restart; nothing \
+        "gateway.max_connections, gateway.drain_timeout, gateway.listen, api changed: that needs a restart; nothing \
          was changed"
     );
     let (_, metrics) = served.admin(Method::GET, "/metrics").await;
