@@ -25,8 +25,11 @@ use serde::de::{Deserializer, Error, Unexpected, Visitor};
 use serde_json::{Map, Value, json};
 
 use super::message::{Asked, AskedDescriptor, AskedEntry, AskedLimit};
-use super::{Face, MAX_BYTES, metadata};
+use super::{Face, metadata};
 use crate::problem::Problem;
+
+/// The most bytes of a body: people and their tools ask here, of one request.
+const MAX_BYTES: usize = 1 << 20;
 
 /// How long a body may take to arrive whole: a call that waits for its body costs memory.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);

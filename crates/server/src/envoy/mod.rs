@@ -59,8 +59,9 @@ const SERVICE: &str = "envoy.service.ratelimit.v3.RateLimitService";
 /// The path of its one call.
 const CALL: &str = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
 
-/// The most bytes of a question: with 128 descriptors of 64 entries each, 128 bytes an entry.
-const MAX_BYTES: usize = 1 << 20;
+/// The most bytes of a question. A longer one is an error, after which Envoy lets pass, and a client may fill a header that
+/// stands in every descriptor: 128 of them, each with the 60 KiB of headers that Envoy takes unless it is told otherwise.
+const MAX_BYTES: usize = 8 << 20;
 
 /// What answers.
 #[derive(Debug, Clone)]

@@ -76,6 +76,9 @@ impl Question {
 
     /// Drops the limits that came along where the policy does not know the domain: nobody limits by that alone.
     pub(super) fn under(mut self, policy: Option<&Policy>) -> Self {
+        if self.descriptors.iter().all(|descriptor| descriptor.limit.is_none()) {
+            return self;
+        }
         let mut patterns = policy.into_iter().flat_map(|policy| &policy.rules).flat_map(|rule| &rule.matches);
         let known = patterns.any(|it| it.descriptor.as_ref().is_some_and(|it| it.domain == self.domain));
         if !known {

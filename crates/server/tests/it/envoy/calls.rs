@@ -157,3 +157,14 @@ async fn a_token_is_demanded_of_every_call_but_those_about_health() {
     let elsewhere = fetch(Method::GET, world.envoy(), "/elsewhere", &[], "").await;
     assert_eq!(elsewhere.status.as_u16(), 401);
 }
+
+/// Guards against a client who fills a header so that the question becomes too long to be answered, and passes.
+#[tokio::test]
+async fn a_question_with_a_full_header_in_every_descriptor_is_answered() {
+    let world = World::by(RULES).await;
+    let long = "x".repeat(60 << 10);
+    let entries = [("path", "/login"), ("user", long.as_str())];
+    let question = || question("shop", &[&entries[..]; 128]);
+    let reply = world.ask(question()).await.unwrap();
+    assert_eq!((reply.overall_code(), reply.statuses.len()), (Code::OverLimit, 128));
+}

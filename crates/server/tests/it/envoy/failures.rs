@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 use tidegate::StoreError;
 use tonic::Code as Grpc;
 
+use crate::support::{moment, soon};
+
 use super::world::{Front, Told, World, added, question};
 
 const RULES: &str = "
@@ -74,11 +76,16 @@ async fn a_store_that_hangs_is_not_waited_for_and_what_it_charges_later_stays() 
         assert_eq!(world.ask(path("/local")).await.unwrap().overall_code(), code);
     }
     world.store.release();
-    let mut decided = world.ask(path("/allow")).await.unwrap();
-    while decided.statuses[0].current_limit.is_none() {
-        crate::support::moment().await;
-        decided = world.ask(path("/allow")).await.unwrap();
-    }
+    let decided = soon(async {
+        loop {
+            let decided = world.ask(path("/allow")).await.unwrap();
+            if decided.statuses[0].current_limit.is_some() {
+                return decided;
+            }
+            moment().await;
+        }
+    });
+    let decided = decided.await;
     // The held charge and those made since.
     let remaining = decided.statuses[0].limit_remaining;
     assert!(remaining <= 7, "{remaining}");

@@ -5,7 +5,9 @@ use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_response::Code;
 use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_response::rate_limit::Unit;
 use tonic::Code as Grpc;
 
-use super::world::{World, descriptor, question, told, with_hits};
+use super::world::{Filed, World, descriptor, question, told, with_hits};
+use crate::support::soon;
+use crate::tls::Folder;
 
 const RULES: &str = "
 keys: { user: { descriptor: user } }
@@ -177,4 +179,24 @@ async fn a_limit_that_comes_along_stands_in_for_the_policys() {
     elsewhere.domain = "unheard-of".to_owned();
     assert_eq!(told(&world.ask(elsewhere).await.unwrap()), (Code::Ok, vec![(Code::Ok, None, 0)]));
     assert_eq!(world.ask(ask(1, 0)).await.unwrap_err().code(), Grpc::InvalidArgument);
+}
+
+/// Guards what a call is charged when one of its descriptors is refused, and a reload that would leave that as it was.
+#[tokio::test]
+async fn how_descriptors_are_counted_is_as_the_policy_in_force_says() {
+    let text = |counting: &str| {
+        format!("tidegate: 1\nenvoy: {{ listen: 127.0.0.1:0, timeout: 10s, counting: {counting} }}\n{RULES}")
+    };
+    let served = Filed::by(Folder::new("envoy-counting"), &text("all_or_nothing")).await;
+    let odd = || question("shop", &[&[("kind", "odd")]]);
+    let both = || question("shop", &[&[("kind", "quiet")], &[("kind", "odd")]]);
+    assert_eq!(served.ask(both()).await.unwrap().overall_code(), Code::Ok);
+    assert_eq!(served.ask(both()).await.unwrap().overall_code(), Code::OverLimit);
+    let looked = served.ask(with_hits(odd(), 0)).await.unwrap();
+    assert_eq!(looked.statuses[0].limit_remaining, 4);
+    served.folder.write("policy.yaml", text("each"));
+    soon(served.reloader.reload()).await.unwrap();
+    assert_eq!(served.ask(both()).await.unwrap().overall_code(), Code::OverLimit);
+    let looked = served.ask(with_hits(odd(), 0)).await.unwrap();
+    assert_eq!(looked.statuses[0].limit_remaining, 3);
 }

@@ -132,6 +132,11 @@ impl Filed {
              admin: {{ listen: 127.0.0.1:0 }}\n",
             names.join(", ")
         );
+        Self::by(folder, &text).await
+    }
+
+    /// Starts an application by a policy file of a folder.
+    pub(super) async fn by(folder: Folder, text: &str) -> Self {
         let file = folder.write("policy.yaml", text);
         let loaded = tidegate::files::load(&file).unwrap_or_else(|error| panic!("{error}"));
         let load = Box::new(move || tidegate::files::load(&file));
