@@ -53,11 +53,9 @@ impl Page {
     pub(crate) fn on_free_ports<const N: usize>(mut self, named: [u16; N]) -> Self {
         // All are held at once, so that they differ.
         let held = named.map(|_| TcpListener::bind("127.0.0.1:0").unwrap());
-        for (named, held) in named.iter().zip(&held) {
-            let free = held.local_addr().unwrap().port().to_string();
-            for block in &mut self.blocks {
-                block.text = block.text.replace(&named.to_string(), &free);
-            }
+        let free = held.each_ref().map(|held| held.local_addr().unwrap().port());
+        for block in &mut self.blocks {
+            block.text = renumbered(&block.text, &named, &free);
         }
         self
     }
@@ -131,6 +129,18 @@ impl Page {
             );
         }
     }
+}
+
+/// Puts numbers in the place of others, whole ones and at once: a free port may have the digits of one that is named.
+fn renumbered(text: &str, named: &[u16], free: &[u16]) -> String {
+    let is_digit = |byte: &u8| byte.is_ascii_digit();
+    let pieces = text.as_bytes().chunk_by(|a, b| is_digit(a) == is_digit(b));
+    let pieces = pieces.map(|piece| {
+        let piece = String::from_utf8_lossy(piece);
+        let place = named.iter().position(|named| *piece == named.to_string());
+        place.map_or_else(|| piece.into_owned(), |place| free[place].to_string())
+    });
+    pieces.collect()
 }
 
 /// Returns the fenced blocks of a page.
