@@ -18,7 +18,6 @@ pub mod envoy;
 mod epoch;
 pub mod gateway;
 pub mod health;
-mod jitter;
 pub mod net;
 mod overrides;
 mod problem;

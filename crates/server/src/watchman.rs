@@ -10,9 +10,9 @@ use std::future::Future;
 use std::time::{Duration, SystemTime};
 
 use tidegate::{Limiter, StoreHealth};
+use tidegate_store::jittered;
 
 use crate::alerts::Alerts;
-use crate::jitter;
 
 /// How often a store that answers is asked.
 const EVERY: Duration = Duration::from_secs(2);
@@ -70,9 +70,9 @@ impl Watchman {
                 (Err(_), false) => SOON,
             };
             tokio::select! {
-                () = tokio::time::sleep(jitter::around(pause)) => {}
+                () = tokio::time::sleep(jittered(pause)) => {}
                 // One that requests have found to be lost is not left alone for the rest of a long pause.
-                Ok(()) = changes.changed() => tokio::time::sleep(jitter::around(SOON)).await,
+                Ok(()) = changes.changed() => tokio::time::sleep(jittered(SOON)).await,
             }
         }
     }

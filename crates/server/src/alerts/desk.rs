@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
+use tidegate_store::jittered;
 use tokio::sync::watch;
 
 use super::board::Board;
 use super::webhook::{SendError, Webhook};
-use crate::jitter;
 
 /// The least time between two tellings: many keys that rise at once are one telling, or two.
 const BETWEEN: Duration = Duration::from_secs(1);
@@ -96,7 +96,7 @@ impl Desk {
 
     fn pause(&self) -> Duration {
         let doublings = self.failures.saturating_sub(1).min(8);
-        jitter::around(FIRST_PAUSE.saturating_mul(1 << doublings).min(LONGEST_PAUSE))
+        jittered(FIRST_PAUSE.saturating_mul(1 << doublings).min(LONGEST_PAUSE))
     }
 }
 

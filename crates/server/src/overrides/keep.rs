@@ -4,10 +4,10 @@ use std::future::Future;
 use std::time::Duration;
 
 use tidegate::StoreError;
+use tidegate_store::jittered;
 use tokio::time::Instant;
 
 use super::Overrides;
-use crate::jitter;
 use crate::watch::aside;
 
 /// How often the store is asked at least: everybody sees a change within a second.
@@ -42,7 +42,7 @@ impl Overrides {
         loop {
             let this = self.clone();
             let next = aside(move || this.end(Instant::now())).await;
-            let pause = Instant::now() + jitter::around(EVERY);
+            let pause = Instant::now() + jittered(EVERY);
             tokio::time::sleep_until(next.map_or(pause, |next| next.min(pause))).await;
             // What is in force then stays until its end, and a store that is gone is left to those who look for its return.
             if self.limiter.store_health().is_down() {
