@@ -111,6 +111,10 @@ fn names_stay_when_descriptors_change_places_or_come_and_go() {
     let forth = names(&[slash, hyphen]);
     let back = names(&[hyphen, slash]);
     assert_eq!(forth, [back[1].clone(), back[0].clone()]);
+    let (early, late) = ("a, value: b_c", "a_b, value: c");
+    let forth = names(&[early, late]);
+    let back = names(&[late, early]);
+    assert_eq!(forth, [back[1].clone(), back[0].clone()], "where a key ends and its value begins");
 }
 
 /// Files in memory.
@@ -166,6 +170,18 @@ fn what_is_wrong_with_a_served_file_is_told_at_its_place_in_it() {
         "{merged}"
     );
     assert!(merged.contains("MERGE_DOMAIN_CONFIG"), "{merged}");
+}
+
+/// Guards against a limit that is missing without a word, since it is longer as a rule than what is read of a policy.
+#[test]
+fn a_served_descriptor_that_makes_no_rule_is_told_of() {
+    let long = MAIL.replace("key: to", &format!("key: to\n    value: \"{}\"", "\\x01".repeat(150_000)));
+    let wrong = beside(&[("shop.yaml", &long), ("mail.yaml", SHOP)], SERVES).unwrap_err();
+    assert!(
+        wrong.starts_with("conf/shop.yaml:3:10: what is to be written of this cannot be read back; shorten"),
+        "{}",
+        &wrong[..wrong.len().min(200)]
+    );
 }
 
 /// Guards against two rules that would share their counts, and against a key that means two things.

@@ -66,21 +66,31 @@ pub(crate) fn served(roots: &[Node], at: Place, report: &mut Report) -> Served {
     let domains = domains(roots, &mut Notes { report, remarks: &mut remarks });
     let rules = rules::rules(&domains);
     let keys = Keys::of(&rules);
-    let read = |text: &str, place: Place| {
-        // What is written here is in order; what is not is told by whoever reads it as a policy.
-        let node = load(text, at.file, &mut Report::default())?;
-        Some(moved(node, place))
-    };
-    let declared =
-        read(&write::declared(&keys), at).map_or_else(|| Value::Map(Vec::new()), |node| node.value);
+    let declared = write::declared(&keys);
+    let declared = if declared.is_empty() { None } else { reread(&declared, at, report) };
+    let declared = declared.map_or_else(|| Value::Map(Vec::new()), |node| node.value);
     let mut items = Vec::new();
     for rule in &rules {
         let place = rule.leaf().map_or(at, |leaf| leaf.place);
-        if let Some(Value::List(one)) = read(&write::rule(rule, &keys), place).map(|node| node.value) {
+        if let Some(Value::List(one)) =
+            reread(&write::rule(rule, &keys), place, report).map(|node| node.value)
+        {
             items.extend(one);
         }
     }
     Served { keys: Node { place: at, value: declared }, rules: Node { place: at, value: Value::List(items) } }
+}
+
+/// Reads what is written of a descriptor, as if it stood where that does. What cannot be read as YAML is a problem, or its
+/// limit would be missing without a word; what is no rule is told by whoever reads it as a policy.
+fn reread(text: &str, place: Place, report: &mut Report) -> Option<Node> {
+    let mut own = Report::default();
+    let node = load(text, place.file, &mut own);
+    if !own.is_empty() {
+        let remedy = "shorten or unnest its values, metadata and the values beside it";
+        report.add(place, "what is to be written of this cannot be read back", remedy);
+    }
+    node.map(|node| moved(node, place))
 }
 
 /// Gives everything below a node one place; the depth is that of a rule.

@@ -68,10 +68,11 @@ fn as_strs(parts: &[String]) -> Vec<&str> {
     parts.iter().map(String::as_str).collect()
 }
 
-/// Returns what a rule is called after: its domain, and each entry's key with its value.
+/// Returns what a rule is called after: its domain, and each entry's key with its value. What stands between the two is in
+/// neither, so that `a_b` with `c` is not `a` with `b_c`.
 fn name_parts(rule: &Rule<'_>) -> Vec<String> {
     let entry = |entry: &Entry<'_>| match &entry.level.value {
-        Some(value) => format!("{}_{value}", entry.level.key),
+        Some(value) => format!("{}_\0{value}", entry.level.key),
         None => entry.level.key.clone(),
     };
     std::iter::once(rule.domain.to_owned()).chain(rule.entries.iter().map(entry)).collect()
