@@ -8,7 +8,6 @@ use std::sync::{Arc, Once};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::header::RETRY_AFTER;
 use http::request::Parts;
 use http::{Request, Response, StatusCode};
 use tidegate::policy_file::{HeaderStyle, ProblemTemplate, TrustedProxies};
@@ -210,12 +209,15 @@ impl KeyedLayer {
         };
         let mut response = own(verdict, head).map(AnswerBody::from);
         response.extensions_mut().insert(OwnAnswer);
-        for (name, value) in &fields::answer_fields(verdict, styles) {
+        let told = fields::answer_fields(verdict, styles);
+        let headers = response.headers_mut();
+        for name in told.keys() {
             // What the closure says of itself stands.
-            if *name == RETRY_AFTER && response.headers().contains_key(RETRY_AFTER) {
-                continue;
+            if !headers.contains_key(name) {
+                for value in told.get_all(name) {
+                    headers.append(name, value.clone());
+                }
             }
-            response.headers_mut().append(name, value.clone());
         }
         response
     }

@@ -164,6 +164,24 @@ async fn a_refusal_can_be_the_service_s_own() {
     assert_eq!(field(refused.headers(), "ratelimit"), Some("\"all\";r=0;t=3600"));
 }
 
+/// Guards against an answer that tells two waits, the closure's and the limit's.
+#[tokio::test]
+async fn what_a_closures_answer_says_of_itself_stands() {
+    let layer =
+        LimitLayer::keyed(limiter([hourly("all", 1)]), "all", Key::global()).unwrap().on_refusal(|_, _| {
+            let own = Response::builder().header("retry-after", "7").header("ratelimit", "\"own\";r=0");
+            own.body(Bytes::new()).unwrap()
+        });
+    send(&layer, Request::new("")).await;
+    let refused = send(&layer, Request::new("")).await;
+    let lines = |name: &str| refused.headers().get_all(name).iter().cloned().collect::<Vec<_>>();
+    assert_eq!(
+        (lines("retry-after"), lines("ratelimit")),
+        (vec!["7".parse().unwrap()], vec!["\"own\";r=0".parse().unwrap()])
+    );
+    assert_eq!(field(refused.headers(), "ratelimit-policy"), Some("\"all\";q=1;w=3600"));
+}
+
 /// Guards against a limit by a name that nobody has, which is found out when it is too late.
 #[test]
 fn a_limit_that_is_not_there_is_told_when_the_layer_is_built() {
