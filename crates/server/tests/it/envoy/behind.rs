@@ -114,7 +114,7 @@ async fn envoy_is_let_in_by_the_token_among_its_metadata() {
     let service =
         "initial_metadata: [{ key: authorization, value: Bearer 0123456789abcdef0123456789abcdef }]";
     let filter = "failure_mode_deny: true";
-    let known = Front::asking(world.envoy(), Told { service, filter, ..Told::default() }).await;
+    let known = Front::asking(world.envoy(), Told { filter, service, ..Told::default() }).await;
     assert_eq!(known.get("/a", &[]).await.status.as_u16(), 200);
     let stranger = Front::asking(world.envoy(), Told { filter, ..Told::default() }).await;
     assert_eq!(stranger.get("/a", &[]).await.status.as_u16(), 500);

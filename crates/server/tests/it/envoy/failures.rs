@@ -5,9 +5,8 @@ use serde_json::{Value, json};
 use tidegate::StoreError;
 use tonic::Code as Grpc;
 
-use crate::support::{moment, soon};
-
 use super::world::{Front, Told, World, added, question};
+use crate::support::{moment, soon};
 
 const RULES: &str = "
 keys: { path: { descriptor: path } }

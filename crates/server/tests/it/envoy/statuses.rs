@@ -1,8 +1,8 @@
 //! What is said of each descriptor.
 
 use envoy_types::pb::envoy::extensions::common::ratelimit::v3::rate_limit_descriptor::RateLimitOverride;
-use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_response::Code;
 use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_response::rate_limit::Unit;
+use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_response::{Code, DescriptorStatus};
 use tonic::Code as Grpc;
 
 use super::world::{Filed, World, descriptor, question, told, with_hits};
@@ -99,7 +99,7 @@ async fn a_call_that_is_refused_has_taken_nothing() {
     }
     for _ in 0..3 {
         let reply = world.ask(both()).await.unwrap();
-        let codes: Vec<_> = reply.statuses.iter().map(|status| status.code()).collect();
+        let codes: Vec<_> = reply.statuses.iter().map(DescriptorStatus::code).collect();
         assert_eq!((reply.overall_code(), codes), (Code::OverLimit, vec![Code::OverLimit, Code::Ok]));
     }
     let left = world.ask(question("shop", &[&[("kind", "odd")]])).await.unwrap();

@@ -124,7 +124,7 @@ impl Filed {
     pub(super) async fn serving(name: &str, files: &[(&str, &str)]) -> Self {
         let folder = Folder::new(name);
         for (name, text) in files {
-            folder.write(name, (*text).to_owned());
+            folder.write(name, text);
         }
         let names: Vec<_> = files.iter().map(|(name, _)| *name).collect();
         let text = format!(
@@ -191,8 +191,11 @@ pub(super) fn with_hits(mut request: RateLimitRequest, hits: u64) -> RateLimitRe
     request
 }
 
-/// The overall code and the statuses' codes, limits, units and remaining hits.
-pub(super) fn told(reply: &RateLimitResponse) -> (Code, Vec<(Code, Option<(u32, i32)>, u32)>) {
+/// A status's code, its limit with its unit, and the remaining hits.
+type Standing = (Code, Option<(u32, i32)>, u32);
+
+/// The overall code, and what is said of each descriptor.
+pub(super) fn told(reply: &RateLimitResponse) -> (Code, Vec<Standing>) {
     let status = |status: &DescriptorStatus| {
         let limit = status.current_limit.as_ref().map(|limit| (limit.requests_per_unit, limit.unit));
         (status.code(), limit, status.limit_remaining)
