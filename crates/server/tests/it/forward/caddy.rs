@@ -13,7 +13,7 @@ async fn caddy(form: usize) -> World {
 
 const LIES: &str = "X-Forwarded-For: 198.51.100.1\r\nX-Original-URI: /free\r\nX-Original-Method: OPTIONS\r\n\
                     X-Forwarded-Uri: /free\r\nX-Forwarded-Method: OPTIONS\r\nX-Forwarded-Host: other.test\r\n\
-                    X-Tidegate-Token: anything\r\nConnection: X-Forwarded-For, X-Forwarded-Uri\r\n";
+                    X-Tidegate-Token: anything\r\nX-Request-ID: 1\r\nConnection: X-Forwarded-For, X-Forwarded-Uri\r\n";
 
 #[tokio::test]
 async fn caddy_passes_a_refusal_on_whole() {

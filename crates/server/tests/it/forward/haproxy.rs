@@ -25,7 +25,7 @@ async fn haproxy_shows_fields_and_passes_a_refusal_on_whole() {
     assert!(posted.field("ratelimit-policy").unwrap().starts_with("\"site/per-client\";q=20"));
     let lies = "X-Forwarded-For: 198.51.100.1\r\nX-Original-URI: /free\r\nX-Original-Method: OPTIONS\r\n\
                 X-Forwarded-Uri: /free\r\nX-Forwarded-Method: OPTIONS\r\nX-Forwarded-Host: other.test\r\n\
-                X-Tidegate-Token: anything\r\nConnection: X-Forwarded-For, X-Forwarded-Uri\r\n";
+                X-Tidegate-Token: anything\r\nX-Request-ID: 1\r\nConnection: X-Forwarded-For, X-Forwarded-Uri\r\n";
     for left in (0..19).rev() {
         assert_eq!(client.send("GET", "/", lies, "").await.remaining(), left);
     }
@@ -57,5 +57,16 @@ async fn without_tidegate_nobody_passes_unless_the_configuration_says_so() {
         let mut client = Client::from([127, 0, 0, 1].into(), proxy.address()).await;
         let answer = client.get("/").await;
         assert_eq!((answer.status(), answer.field("ratelimit")), (status, None), "{answer:?}");
+    }
+}
+
+/// Guards against a client of two hosts, one for the limits and one for the service.
+#[tokio::test]
+async fn a_host_is_told_whole_and_two_are_none() {
+    let world = haproxy(|lua| lua).await;
+    for hosts in ["site.test,other.test", "other.test,site.test"] {
+        let answer = world.client().await.for_host(hosts).get("/").await;
+        assert_eq!(answer.status(), 400, "{hosts}: {answer:?}");
+        assert!(answer.body.contains("`x-forwarded-host` is not one host"), "{hosts}: {}", answer.body);
     }
 }

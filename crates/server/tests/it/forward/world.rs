@@ -156,14 +156,23 @@ impl Answer {
 }
 
 /// A client with a connection of its own.
-pub(super) struct Client(Raw<TcpStream>);
+pub(super) struct Client {
+    connection: Raw<TcpStream>,
+    /// What it writes into `Host`.
+    host: &'static str,
+}
 
 impl Client {
     /// Connects from an address of this machine.
     pub(super) async fn from(own: IpAddr, to: SocketAddr) -> Self {
         let socket = TcpSocket::new_v4().unwrap();
         socket.bind(SocketAddr::new(own, 0)).unwrap();
-        Self(Raw::new(soon(socket.connect(to)).await.unwrap()))
+        Self { connection: Raw::new(soon(socket.connect(to)).await.unwrap()), host: "site.test" }
+    }
+
+    /// Asks for another host than `site.test`.
+    pub(super) fn for_host(self, host: &'static str) -> Self {
+        Self { host, ..self }
     }
 
     pub(super) async fn get(&mut self, path: &str) -> Answer {
@@ -174,16 +183,17 @@ impl Client {
     pub(super) async fn send(&mut self, method: &str, path: &str, fields: &str, body: &str) -> Answer {
         let length =
             if body.is_empty() { String::new() } else { format!("Content-Length: {}\r\n", body.len()) };
-        let head = format!("{method} {path} HTTP/1.1\r\nHost: site.test\r\n{fields}{length}\r\n{body}");
-        self.0.send(head).await;
-        let head = self.0.read_head().await;
+        let host = self.host;
+        let head = format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\n{fields}{length}\r\n{body}");
+        self.connection.send(head).await;
+        let head = self.connection.read_head().await;
         let body = if method == "HEAD" || status(&head) == 204 {
             Vec::new()
         } else if field(&head, "transfer-encoding").is_some() {
             self.chunks().await
         } else {
             let length = field(&head, "content-length").unwrap_or_else(|| panic!("no length: {head}"));
-            self.0.read_exact(length.parse().unwrap()).await
+            self.connection.read_exact(length.parse().unwrap()).await
         };
         Answer { head, body: String::from_utf8(body).unwrap() }
     }
@@ -191,10 +201,10 @@ impl Client {
     async fn chunks(&mut self) -> Vec<u8> {
         let mut body = Vec::new();
         loop {
-            let size = self.0.read_until("\r\n").await;
+            let size = self.connection.read_until("\r\n").await;
             let size = usize::from_str_radix(size.trim(), 16).unwrap();
-            body.extend(self.0.read_exact(size).await);
-            self.0.read_until("\r\n").await;
+            body.extend(self.connection.read_exact(size).await);
+            self.connection.read_until("\r\n").await;
             if size == 0 {
                 return body;
             }
