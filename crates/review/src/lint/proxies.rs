@@ -1,6 +1,6 @@
 //! Whose word about a client is taken.
 
-use tidegate_policy::Limit;
+use tidegate_policy::{Limit, Place};
 
 use super::Lint;
 use super::draft::Draft;
@@ -33,6 +33,11 @@ pub(super) const LINTS: &[Lint] = &[
         id: "believes-nobody",
         summary: "something is taken from trusted proxies only, and none is trusted",
         find: believes_nobody,
+    },
+    Lint {
+        id: "forward-auth-trusts-nobody",
+        summary: "a proxy is to ask about requests, and none is trusted, so that every call is refused",
+        find: asked_by_nobody,
     },
     Lint {
         id: "loopback-is-one-client",
@@ -161,6 +166,16 @@ fn believes_nobody(view: &View<'_>) -> Vec<Draft> {
         drafts.push(Draft::of_limit((subject, limit), Severity::Warning, message, remedy));
     }
     drafts
+}
+
+fn asked_by_nobody(view: &View<'_>) -> Vec<Draft> {
+    let asks = view.policy.api.as_ref().is_some_and(|api| api.forward_auth.request_id.is_some());
+    if !asks || !view.policy.trusted.is_nobody() {
+        return Vec::new();
+    }
+    let message = "`forward_auth` is for a proxy that asks about requests, and nobody is trusted: every call is answered 403";
+    let remedy = "list the address that the proxy asks from in `trusted_proxies`";
+    vec![Draft::of_policy(Place::START, Severity::Warning, message, remedy)]
 }
 
 fn loopback(view: &View<'_>) -> Vec<Draft> {
