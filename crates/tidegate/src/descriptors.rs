@@ -11,12 +11,14 @@ mod without;
 
 use tidegate_policy as file;
 
+use crate::inner::Inner;
 use crate::limit::Limit;
 use crate::limiter::Snapshot;
 use crate::options::CheckOptions;
 use crate::policy::tell;
 use crate::verdict::{Ruling, Verdict};
-use ask::Call;
+
+pub(crate) use ask::Call;
 
 /// One descriptor, and what is asked about it.
 #[derive(Debug, Clone)]
@@ -111,14 +113,27 @@ impl Snapshot {
                 return DescriptorsVerdict::turned_away(stop, asks.len());
             }
         };
-        let mut verdict = self.inner.ask(&call.plan, options).await;
+        let decided = self.inner.decide(&call, counting, options).await;
+        tell(&decided.verdict);
+        decided
+    }
+}
+
+impl Inner {
+    /// Decides a call that has been planned.
+    pub(crate) async fn decide(
+        &self,
+        call: &Call,
+        counting: file::Counting,
+        options: CheckOptions,
+    ) -> DescriptorsVerdict {
+        let mut verdict = self.ask(&call.plan, options).await;
         let answers = call.answers(&verdict);
         call.judge(&mut verdict);
         if !options.peek {
-            self.settle_call(&call, &answers, counting, (&mut verdict, options)).await;
+            self.settle_call(call, &answers, counting, (&mut verdict, options)).await;
         }
-        let verdict = self.inner.finish(&call.plan, options, verdict);
-        tell(&verdict);
+        let verdict = self.finish(&call.plan, options, verdict);
         DescriptorsVerdict { verdict, answers }
     }
 
@@ -132,10 +147,10 @@ impl Snapshot {
     ) {
         match counting {
             file::Counting::AllOrNothing if call.has_quota() => {
-                self.inner.give_back_refused(call, answers, verdict, options.at).await;
+                self.give_back_refused(call, answers, verdict, options.at).await;
             }
             file::Counting::AllOrNothing => {}
-            file::Counting::Each => self.inner.use_up(call, verdict, options).await,
+            file::Counting::Each => self.use_up(call, verdict, options).await,
         }
     }
 }

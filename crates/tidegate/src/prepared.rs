@@ -1,12 +1,14 @@
-//! A request that has been planned once, to be asked about many times: what simulations repeat.
+//! A request, or a call about descriptors, that has been planned once, to be asked about many times: what simulations repeat.
 
 use std::fmt;
 use std::sync::Arc;
 
-use tidegate_algorithms::Timestamp;
+use tidegate_algorithms::{Span, Timestamp};
 #[cfg(feature = "policy")]
-use tidegate_policy::{ReadyKeys, Request};
+use tidegate_policy::{Counting, ReadyKeys, Request};
 
+#[cfg(feature = "policy")]
+use crate::descriptors::{Call, DescriptorAsk};
 use crate::inner::Inner;
 use crate::limit::Limit;
 use crate::limiter::Snapshot;
@@ -14,14 +16,23 @@ use crate::options::{CheckOptions, UnknownLimit};
 use crate::plan::Plan;
 use crate::verdict::Verdict;
 
-/// A request whose rules, keys and costs have been read, under the limits of one [`Snapshot`].
+/// A request, or a call about descriptors, whose rules, keys and costs have been read, under the limits of one [`Snapshot`].
 ///
 /// Every check of it asks the store anew. What depends on a date is as it was when it was prepared, and a reload changes
 /// nothing about it.
 #[derive(Clone)]
 pub struct Prepared {
     inner: Arc<Inner>,
-    plan: Arc<Plan>,
+    planned: Planned,
+    /// The longest delay that whoever asks can hold it for.
+    max_delay: Span,
+}
+
+#[derive(Clone)]
+enum Planned {
+    Request(Arc<Plan>),
+    #[cfg(feature = "policy")]
+    Call(Arc<Call>, Counting),
 }
 
 /// One limit that a prepared request asks.
@@ -38,20 +49,34 @@ pub struct AskedLimit<'p> {
 impl Prepared {
     /// Returns the limits that are asked, in their order.
     pub fn asked(&self) -> impl Iterator<Item = AskedLimit<'_>> {
-        self.plan.asked().filter_map(|(asked, key)| {
-            let limit = self.plan.find(&self.inner.limits, asked.limit)?.limit;
+        let plan = self.plan();
+        plan.asked().filter_map(|(asked, key)| {
+            let limit = plan.find(&self.inner.limits, asked.limit)?.limit;
             Some(AskedLimit { limit, key, cost: asked.cost })
         })
     }
 
     /// Checks the request. The units are those it was prepared with, whatever `options` says.
     pub async fn check(&self, options: CheckOptions) -> Verdict {
-        self.inner.run(&self.plan, options).await
+        match &self.planned {
+            Planned::Request(plan) => self.inner.run(plan, options).await,
+            #[cfg(feature = "policy")]
+            Planned::Call(call, counting) => self.inner.decide(call, *counting, options).await.verdict,
+        }
     }
 
-    /// Checks the request at an instant of the caller's.
+    /// Checks the request at an instant of the caller's, with the longest delay that it was prepared with.
     pub async fn check_at(&self, at: Timestamp) -> Verdict {
-        self.check(CheckOptions { at: Some(at), ..CheckOptions::default() }).await
+        let max_delay = self.max_delay;
+        self.check(CheckOptions { at: Some(at), max_delay, ..CheckOptions::default() }).await
+    }
+
+    fn plan(&self) -> &Plan {
+        match &self.planned {
+            Planned::Request(plan) => plan,
+            #[cfg(feature = "policy")]
+            Planned::Call(call, _) => &call.plan,
+        }
     }
 }
 
@@ -76,7 +101,27 @@ impl Snapshot {
             let planned = compiled.plan(request, ready, unseen, &mut plan);
             planned.map_err(|stop| Box::new(Verdict::without_decisions(stop)))?;
         }
-        Ok(self.prepared(plan))
+        Ok(self.prepared(plan, options.max_delay))
+    }
+
+    /// Plans a call about descriptors by the policy without asking the store. Each check of it decides as
+    /// [`Snapshot::check_descriptors`] does, with what that gives back and uses up; what is to be said of each descriptor is
+    /// not told. As with [`Snapshot::prepare`], it is not counted, and its checks are.
+    ///
+    /// # Errors
+    /// With the verdict, when the call is turned away whatever the store says.
+    #[cfg(feature = "policy")]
+    pub fn prepare_descriptors(
+        &self,
+        asks: &[DescriptorAsk<'_>],
+        counting: Counting,
+        options: CheckOptions,
+    ) -> Result<Prepared, Box<Verdict>> {
+        let unseen = CheckOptions { peek: true, ..options };
+        let planned = self.inner.call(asks, counting, unseen);
+        let call = planned.map_err(|stop| Box::new(Verdict::without_decisions(stop)))?;
+        let planned = Planned::Call(Arc::new(call), counting);
+        Ok(Prepared { inner: Arc::clone(&self.inner), planned, max_delay: options.max_delay })
     }
 
     /// Plans checks of several limits, each on its key, without asking the store.
@@ -89,11 +134,11 @@ impl Snapshot {
         cost: Option<u32>,
     ) -> Result<Prepared, UnknownLimit> {
         let plan = self.plan_keys(keys, cost)?;
-        Ok(self.prepared(plan))
+        Ok(self.prepared(plan, Span::MAX))
     }
 
-    fn prepared(&self, plan: Plan) -> Prepared {
-        Prepared { inner: Arc::clone(&self.inner), plan: Arc::new(plan) }
+    fn prepared(&self, plan: Plan, max_delay: Span) -> Prepared {
+        Prepared { inner: Arc::clone(&self.inner), planned: Planned::Request(Arc::new(plan)), max_delay }
     }
 }
 
@@ -106,7 +151,7 @@ impl fmt::Debug for Prepared {
 
 #[cfg(test)]
 mod tests {
-    use tidegate_algorithms::{Quota, Span};
+    use tidegate_algorithms::Quota;
 
     use super::*;
     use crate::Limiter;

@@ -20,8 +20,8 @@ const STANDING_IN: &str = "(descriptor)";
 
 /// What a call asks.
 #[derive(Debug, Default)]
-pub(super) struct Call {
-    pub(super) plan: Plan,
+pub(crate) struct Call {
+    pub(crate) plan: Plan,
     pub(super) parts: Vec<Part>,
 }
 
@@ -40,6 +40,11 @@ pub(super) struct Part {
 type Applying<'a> = Vec<Matched<'a>>;
 
 impl Call {
+    /// Returns the places in the plan of the limits of one descriptor.
+    pub(crate) fn places(&self, descriptor: usize) -> &[usize] {
+        self.parts.get(descriptor).map_or(&[], |part| &part.places)
+    }
+
     pub(super) fn has_quota(&self) -> bool {
         self.parts.iter().any(|part| !part.quotas.is_empty())
     }
@@ -50,7 +55,7 @@ impl Inner {
     ///
     /// # Errors
     /// With the ruling when no store has to be asked for it.
-    pub(super) fn call(
+    pub(crate) fn call(
         &self,
         asks: &[DescriptorAsk<'_>],
         counting: file::Counting,

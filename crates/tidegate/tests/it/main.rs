@@ -11,6 +11,7 @@ mod files;
 mod lost;
 mod outage;
 mod own;
+mod prepared;
 mod reload;
 mod reset;
 mod settling;
