@@ -3,6 +3,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 
+use super::FOR_ENVOY;
 use super::place::Place;
 use crate::act::Who;
 use crate::target::{Requests, Wire};
@@ -63,7 +64,9 @@ impl Here {
         let network = u32::try_from(network << 8 | host).unwrap_or(0);
         let here = Self { requests, sources, shift: block.saturating_mul(BLOCK), network };
         let first = here.who(&crate::adversary::at_victim());
-        let wire = here.wire(&first);
+        let Some(wire) = here.wire(&first) else {
+            return Err(FOR_ENVOY.to_owned());
+        };
         if let Some((key, _)) = wire.ready.first_key_value() {
             return Err(format!("what its key \"{key}\" reads, nobody can write who only sends requests"));
         }
@@ -123,7 +126,8 @@ impl Here {
         address.to_bits().wrapping_add(self.network) & 0xff_ffff
     }
 
-    pub(super) fn wire(&self, who: &Who) -> Wire {
+    /// Makes somebody's request.
+    pub(super) fn wire(&self, who: &Who) -> Option<Wire> {
         self.requests.wire(who)
     }
 }

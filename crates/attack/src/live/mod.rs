@@ -42,6 +42,9 @@ use plan::{Plan, Planned};
 /// How often is told how far an attack has come.
 const TOLD: Duration = Duration::from_millis(250);
 
+/// Why a rule is not played for which Envoy alone asks.
+const FOR_ENVOY: &str = "it is for Envoy's descriptors, and a gateway is sent requests";
+
 /// How a gateway is attacked.
 #[derive(Debug, Clone, Copy)]
 pub struct LiveOptions {
@@ -139,6 +142,7 @@ pub async fn against(
     let mut reached = Vec::new();
     for (index, name) in attacks.rules {
         match Requests::new(Arc::clone(attacks.policy), *index) {
+            Ok(requests) if requests.are_calls() => unreachable.push(format!("{name}: {FOR_ENVOY}")),
             Ok(requests) => reached.push((name.clone(), requests)),
             Err(why) => unreachable.push(format!("{name}: {why}")),
         }

@@ -24,4 +24,9 @@ pub trait Target: Send + Sync {
 
     /// Makes the request of somebody and plans it; `None` when it is refused whatever the store says.
     fn prepare(&self, snapshot: &Snapshot, who: &Who) -> Option<Prepared>;
+
+    /// Returns whether the limits learn what became of a request that passed.
+    fn tells_outcomes(&self) -> bool {
+        true
+    }
 }

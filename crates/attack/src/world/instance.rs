@@ -68,7 +68,7 @@ impl Instance {
         let now = Timestamp::saturating_from_micros(request.at.as_micros().saturating_add_signed(self.ahead));
         // A store in memory answers at once, also that it is lost.
         let Some(mut verdict) = prepared.check_at(now).now_or_never() else { return Seen::REFUSED };
-        if verdict.is_allowed() && request.outcome == Outcome::Success {
+        if verdict.is_allowed() && request.outcome == Outcome::Success && target.tells_outcomes() {
             let settlement = verdict.take_pending().succeeded();
             if !settlement.is_empty() {
                 exposures.succeeded(prepared, self.store, request);

@@ -10,9 +10,9 @@ use tidegate::Counts;
 use tidegate_policy::{Class, KeySource, Limit, Policy, Reads, Rule, StoreChoice};
 use tidegate_review::USUAL_BUDGET;
 
+use super::made::Made;
 use super::phones::RANGE;
-use super::search::{Aimed, prepare};
-use super::wire::Shape;
+use super::search::Aimed;
 use crate::act::Who;
 use crate::adversary::{Aim, Guard, Keyed, OneAddress, at_victim, home};
 use crate::world::Setting;
@@ -26,8 +26,8 @@ const CLAIMED: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 7));
 type Keys = BTreeMap<String, Vec<u8>>;
 
 /// Returns what an adversary reads.
-pub(super) fn aim(aimed: Aimed<'_>, shape: &Shape) -> Aim {
-    let view = View::of(aimed, shape);
+pub(super) fn aim(aimed: Aimed<'_>, made: &Made) -> Aim {
+    let view = View::of(aimed, made);
     let guards = view.guards();
     let Aimed { policy, rule, .. } = aimed;
     let code = rule.guesses.as_ref().and_then(|name| policy.codes.iter().find(|code| code.name == *name));
@@ -44,20 +44,21 @@ pub(super) fn aim(aimed: Aimed<'_>, shape: &Shape) -> Aim {
         believes_anybody: view.believes_anybody(&guards),
         why_believed: why_believed(policy),
         one_spelling: view.is_spelled_once(&guards),
-        one_address: one_address(policy),
+        // Envoy tells the address itself, whatever stands before whom.
+        one_address: if made.is_call() { None } else { one_address(policy) },
         guards,
     }
 }
 
 struct View<'a> {
     aimed: Aimed<'a>,
-    shape: &'a Shape,
+    made: &'a Made,
     keys: Keys,
 }
 
 impl<'a> View<'a> {
-    fn of(aimed: Aimed<'a>, shape: &'a Shape) -> Self {
-        Self { aimed, shape, keys: keys(aimed, shape, &at_victim()) }
+    fn of(aimed: Aimed<'a>, made: &'a Made) -> Self {
+        Self { aimed, made, keys: keys(aimed, made, &at_victim()) }
     }
 
     fn guards(&self) -> Vec<Guard> {
@@ -66,10 +67,9 @@ impl<'a> View<'a> {
         let session = other(|who| who.session = 1);
         let address = other(|who| who.address = home(1));
         let country = other(|who| who.subject = RANGE);
-        let countries = self.shape.filling.as_ref().map_or(1, |filling| filling.phones.countries());
-        let range =
-            keys(self.aimed, self.shape, &Who { subject: RANGE.saturating_mul(countries), ..at_victim() });
-        let Ok(prepared) = prepare(self.aimed.snapshot, &self.shape.wire(&at_victim())) else {
+        let subject = RANGE.saturating_mul(self.made.countries());
+        let range = keys(self.aimed, self.made, &Who { subject, ..at_victim() });
+        let Ok(prepared) = self.made.prepare(self.aimed.snapshot, &at_victim()) else {
             return Vec::new();
         };
         // A request that takes nothing is never refused.
@@ -93,6 +93,8 @@ impl<'a> View<'a> {
                     country: !subject && reads(Reads::PhoneCountry) && self.differs(name, &country),
                 },
                 failures: match asked.limit.counts() {
+                    // Nobody tells of a call what became of it, so that every charge stays.
+                    _ if self.made.is_call() => None,
                     Counts::Every => None,
                     Counts::Failures { on_success, .. } => Some(*on_success),
                 },
@@ -106,7 +108,7 @@ impl<'a> View<'a> {
     fn with(&self, change: impl FnOnce(&mut Who)) -> Keys {
         let mut who = at_victim();
         change(&mut who);
-        keys(self.aimed, self.shape, &who)
+        keys(self.aimed, self.made, &who)
     }
 
     /// Returns whether a limit has another key in another request; one that is refused has none.
@@ -116,11 +118,7 @@ impl<'a> View<'a> {
 
     /// Returns whether an address that the request claims changes its client, or a key.
     fn believes_anybody(&self, guards: &[Guard]) -> bool {
-        let client = |forwarded| {
-            let wire = self.shape.wire(&Who { forwarded, ..at_victim() });
-            let request = wire.request();
-            self.aimed.policy.see(&request).ok().and_then(|seen| seen.client()).map(|client| client.address)
-        };
+        let client = |forwarded| self.made.client(self.aimed.policy, &Who { forwarded, ..at_victim() });
         let claimed = self.with(|who| who.forwarded = Some(CLAIMED));
         client(None) != client(Some(CLAIMED))
             || guards.iter().any(|guard| self.differs(&guard.name, &claimed))
@@ -135,8 +133,8 @@ impl<'a> View<'a> {
     }
 }
 
-fn keys(aimed: Aimed<'_>, shape: &Shape, who: &Who) -> Keys {
-    let Ok(prepared) = prepare(aimed.snapshot, &shape.wire(who)) else { return Keys::new() };
+fn keys(aimed: Aimed<'_>, made: &Made, who: &Who) -> Keys {
+    let Ok(prepared) = made.prepare(aimed.snapshot, who) else { return Keys::new() };
     prepared.asked().map(|asked| (asked.limit.name().to_owned(), asked.key.to_vec())).collect()
 }
 
@@ -173,7 +171,7 @@ fn senders(aimed: Aimed<'_>) -> Vec<Guard> {
         rules.rev().max_by_key(|(_, rule)| places(rule).iter().filter(|place| own.contains(place)).count());
     let Some((index, rule)) = sender else { return Vec::new() };
     let sender = Aimed { rule, index: Some(index), ..aimed };
-    sender.search().map_or_else(|_| Vec::new(), |shape| View::of(sender, &shape).guards())
+    sender.search().map_or_else(|_| Vec::new(), |made| View::of(sender, &made).guards())
 }
 
 fn setting(policy: &Policy) -> Setting {

@@ -239,7 +239,7 @@ fn body(applying: &[Applying<'_>]) -> Option<Body> {
 
 /// Returns whose phone numbers subjects have: of the country where they cost least, or of several where limits tell
 /// countries apart, the cheapest first.
-fn phones(applying: &[Applying<'_>]) -> Phones {
+pub(super) fn phones(applying: &[Applying<'_>]) -> Phones {
     let limits = || applying.iter().flat_map(|one| &one.rule.limits);
     let tables = || {
         limits().filter_map(|limit| match &limit.cost {

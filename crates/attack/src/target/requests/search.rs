@@ -5,6 +5,7 @@ use tidegate_policy::{Fit, Limit, Matched, Mode, Policy, Rule, Seen};
 
 use super::fill::{Applying, Filling};
 use super::front::Front;
+use super::made::{Made, is_for_calls, of_wire};
 use super::route::{Start, starts};
 use super::unreachable::Why;
 use super::wire::{Shape, Wire};
@@ -22,14 +23,21 @@ pub(super) struct Aimed<'p> {
 }
 
 /// How much is in the way of a request: own limits that it does not meet, others' that it does, and the units it takes.
-type Score = (usize, usize, u64);
+pub(super) type Score = (usize, usize, u64);
 
 impl Aimed<'_> {
-    /// Returns the best of the requests that the rule applies to.
+    /// Returns the best of what the rule applies to: a request, or a call about a descriptor.
     ///
     /// # Errors
     /// With what stood in the way, when there is none.
-    pub(super) fn search(self) -> Result<Shape, Why> {
+    pub(super) fn search(self) -> Result<Made, Why> {
+        if is_for_calls(self.policy, self.rule) {
+            return self.search_calls().map(Made::Call);
+        }
+        self.search_requests().map(|shape| Made::Request(Box::new(shape)))
+    }
+
+    fn search_requests(self) -> Result<Shape, Why> {
         let fronts = Front::all(self.policy);
         let mut best: Option<(Score, Shape)> = None;
         let mut why = Why::Elsewhere;
@@ -60,13 +68,13 @@ impl Aimed<'_> {
 
     /// Looks at a request as the policy does.
     fn seen<T>(self, wire: &Wire, look: impl FnOnce(&Seen<'_>, &[Matched<'_>]) -> T) -> Result<T, Why> {
-        let request = wire.request();
-        let seen = self.policy.see(&request).map_err(|ambiguous| Why::Bad(ambiguous.to_string()))?;
-        let matched: Vec<Matched<'_>> = self.policy.matching(&seen).collect();
-        Ok(look(&seen, &matched))
+        of_wire(self.policy, wire, |seen| {
+            let matched: Vec<Matched<'_>> = self.policy.matching(seen).collect();
+            look(seen, &matched)
+        })
     }
 
-    fn check_applies(self, matched: &[Matched<'_>]) -> Result<(), Why> {
+    pub(super) fn check_applies(self, matched: &[Matched<'_>]) -> Result<(), Why> {
         let refuses = |rule: &Rule| rule.refuse.is_some() && rule.mode == Mode::Enforce;
         if let Some(other) = matched.iter().find(|other| refuses(other.rule)) {
             return Err(Why::Refused(other.rule.name.clone()));
@@ -100,7 +108,7 @@ impl Aimed<'_> {
     }
 
     /// Returns which exception leaves a request out, if it is one.
-    fn excepted(self, seen: &Seen<'_>) -> Option<Why> {
+    pub(super) fn excepted(self, seen: &Seen<'_>) -> Option<Why> {
         let traces = self.policy.trace(seen);
         match &traces.get(self.index?)?.fit {
             Fit::Excepted { number, .. } => Some(Why::Excepted(*number)),
@@ -108,7 +116,7 @@ impl Aimed<'_> {
         }
     }
 
-    fn score(self, prepared: &Prepared) -> Result<Score, Why> {
+    pub(super) fn score(self, prepared: &Prepared) -> Result<Score, Why> {
         let is_own = |name: &str| self.rule.limits.iter().any(|limit| limit.name == name);
         let (mut own, mut others, mut units) = (0_usize, Vec::new(), 0_u64);
         for asked in prepared.asked() {
@@ -144,7 +152,7 @@ pub(super) fn prepare(snapshot: &Snapshot, wire: &Wire) -> Result<Prepared, Ruli
     snapshot.prepare(&wire.request(), wire.ready(), options).map_err(|verdict| verdict.ruling().clone())
 }
 
-fn refusal(ruling: &Ruling) -> Why {
+pub(super) fn refusal(ruling: &Ruling) -> Why {
     match ruling {
         Ruling::Denied(denial) => Why::Refused(denial.rule.to_string()),
         Ruling::BadRequest(bad) => Why::Bad(bad.to_string()),

@@ -7,6 +7,8 @@ use std::fmt;
 pub struct Unreachable {
     why: Why,
     rule: String,
+    /// What was tried: a request, or a descriptor.
+    tried: &'static str,
 }
 
 /// What stood in the way of the request that came the farthest: the later in this list, the farther.
@@ -18,6 +20,8 @@ pub(super) enum Why {
     Refuses,
     /// It counts nothing.
     NoLimits,
+    /// It says that what it applies to is not limited.
+    Unlimited,
     /// The limits of the policy cannot be built.
     Unbuilt(String),
     /// It did not apply to any request.
@@ -26,6 +30,8 @@ pub(super) enum Why {
     Excepted(usize),
     /// Another rule's limits were asked wherever the fallback could have been.
     Covered(String),
+    /// Another rule takes its place wherever it applies.
+    Replaced(String),
     /// Another rule refuses every request.
     Refused(String),
     /// None of its limits finds its key.
@@ -35,42 +41,59 @@ pub(super) enum Why {
 }
 
 impl Unreachable {
-    pub(super) fn new(rule: &str, why: Why) -> Self {
-        Self { why, rule: rule.to_owned() }
+    /// Tells why no request can be made for a rule, or none of those descriptors for one that is for them.
+    pub(super) fn new(rule: &str, why: Why, is_for_calls: bool) -> Self {
+        Self { why, rule: rule.to_owned(), tried: if is_for_calls { "descriptor" } else { "request" } }
     }
 }
 
 impl fmt::Display for Unreachable {
     /// Writes what is in the way, and what would help.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rule = &self.rule;
+        let (rule, tried) = (&self.rule, self.tried);
         match &self.why {
             Why::NoRule => write!(f, "there is no such rule; name one of the policy's"),
             Why::Refuses => {
                 write!(f, "{rule} refuses whatever it applies to: nothing passes that could be attacked")
             }
             Why::NoLimits => write!(f, "{rule} has no limits; add one, or attack another rule"),
+            Why::Unlimited => {
+                write!(
+                    f,
+                    "{rule} limits nothing, as its `unlimited` says: there is nothing that could be attacked"
+                )
+            }
             Why::Unbuilt(why) => write!(f, "the limits cannot be built: {why}"),
             Why::Elsewhere => write!(
                 f,
-                "no request was found that {rule} applies to; give it a match that some request meets"
+                "no {tried} was found that {rule} applies to; give it a match that some {tried} meets"
             ),
             Why::Excepted(number) => write!(
                 f,
-                "exception {number} of {rule} leaves out every request that was tried; narrow what it excepts"
+                "exception {number} of {rule} leaves out every {tried} that was tried; narrow what it excepts"
             ),
             Why::Covered(other) => write!(
                 f,
-                "the limits of {other} look at every request that was tried, so that the fallback never applies; narrow \
+                "the limits of {other} look at every {tried} that was tried, so that the fallback never applies; narrow \
                  the match of {other}, or remove the fallback"
             ),
+            Why::Replaced(other) => write!(
+                f,
+                "{other} takes the place of {rule} at every descriptor that was tried: its limits are never asked; narrow \
+                 the match of {other}, or what it replaces"
+            ),
             Why::Refused(other) => {
-                write!(f, "{other} refuses every request that {rule} applies to; except them there")
+                write!(f, "{other} refuses every {tried} that {rule} applies to; except them there")
             }
             Why::Uncounted => write!(
                 f,
-                "no limit of {rule} found its key in any request that was tried: nothing is counted; look at what the keys \
+                "no limit of {rule} found its key in any {tried} that was tried: nothing is counted; look at what the keys \
                  read (`tidegate why`)"
+            ),
+            Why::Bad(why) if tried == "descriptor" => write!(
+                f,
+                "every descriptor that was tried for {rule} is turned away: {why}; look at what its keys read (`tidegate \
+                 why`), and give the entry to its match"
             ),
             Why::Bad(why) => write!(
                 f,

@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use tidegate::Span;
 use tidegate_attack::bench::{chosen, wanted};
 use tidegate_attack::live::{Attacks, LiveOptions, LiveReport, Place, against};
+use tidegate_attack::target::Requests;
 use tidegate_policy::Policy;
 use tidegate_review::spoken_count;
 
@@ -32,6 +33,9 @@ pub(super) fn run(policy: &Arc<Policy>, url: &str, args: &AttackArgs) -> Result<
     }
     let place = Place::of(url, args.i_own_this.as_deref()).map_err(Failure::unusable)?;
     let rules = wanted(policy, &args.rule).map_err(Failure::unusable)?;
+    if rules.iter().all(|(_, rule)| Requests::come_as_calls(policy, rule)) {
+        return Err(for_envoy());
+    }
     let rules: Vec<(usize, String)> =
         rules.into_iter().map(|(index, rule)| (index, rule.name.clone())).collect();
     let adversaries = chosen(&args.adversary).map_err(Failure::unusable)?;
@@ -54,6 +58,15 @@ pub(super) fn run(policy: &Arc<Policy>, url: &str, args: &AttackArgs) -> Result<
         return Err(Failure::unusable("nothing was sent; see above what it would take"));
     }
     Ok(if report.differs() { Exit::Disproved } else { Exit::Fine })
+}
+
+/// Returns the failure of an attack on rules that no request over HTTP meets.
+fn for_envoy() -> Failure {
+    let message =
+        "these rules are for Envoy's descriptors, and `--against` sends requests, which none of them is for";
+    let remedy = "leave --against out to attack them in virtual time, or name rules of the gateway by --rule; a running service \
+                  of theirs is tested through Envoy (docs/envoy.md)";
+    Failure::unusable(message).advise(remedy)
 }
 
 /// Returns a seed that was not used a moment ago: what it asks about should be new to the gateway.

@@ -20,7 +20,7 @@ fn under(head: &str) -> (Requests, impl Fn(&str, Option<&str>) -> IpAddr) {
     let made = requests.clone();
     let client = move |address: &str, claim: Option<&str>| {
         let forwarded = claim.map(|claim| claim.parse().unwrap());
-        let wire = made.wire(&Who { forwarded, ..Who::new(0, address.parse().unwrap()) });
+        let wire = made.wire(&Who { forwarded, ..Who::new(0, address.parse().unwrap()) }).unwrap();
         let request = wire.request();
         policy.see(&request).unwrap().client().unwrap().address
     };
@@ -50,7 +50,7 @@ fn a_client_is_who_connects_and_no_claim_of_his_counts() {
         }
         assert!(!requests.aim().believes_anybody, "{head}");
         assert_eq!(requests.aim().one_address, None, "{head}");
-        let proxies = requests.wire(&at_victim()).peer;
+        let proxies = requests.wire(&at_victim()).unwrap().peer;
         assert_eq!(
             proxies == at_victim().address,
             head.is_empty() || head.contains("proxy_protocol"),
@@ -120,7 +120,7 @@ rules:
     limits:
       - { name: user, says: x, key: { header: x-user, from: trusted_proxies }, fixed_window: { limit: 1, window: 1m } }
 ";
-    let wire = first(text).wire(&at_victim());
+    let wire = first(text).wire(&at_victim()).unwrap();
     assert_eq!(wire.peer.to_string(), "10.0.0.1");
     assert_eq!(
         (&wire.headers["x-user"], &wire.headers["x-forwarded-for"]),

@@ -45,7 +45,7 @@ fn each_source_is_filled_and_changed_by_its_coordinate_alone() {
         "mail", "phone", "range", "country", "cluster", "either", "global", "method", "route",
     ];
     let requests = first(&counting(declared, "verify", "{ path: \"/a/{id}/b/{sub}\" }", &names));
-    let wire = requests.wire(&at_victim());
+    let wire = requests.wire(&at_victim()).unwrap();
     assert_eq!(wire.method, "POST");
     assert_eq!(wire.path, "/a/customer-0/b/customer-0");
     assert_eq!(wire.query.as_deref(), Some("who=customer-0&a%5Bb%5D%20c=customer-0"));
@@ -138,7 +138,10 @@ fn a_claim_is_given_ready_made_and_in_one_spelling() {
     let policy = Reading::of(&OneFile(keys)).embedded().parse("policy.yaml", &text);
     let requests =
         Requests::new(Arc::new(policy.unwrap_or_else(|problems| panic!("{problems}"))), 0).unwrap();
-    assert_eq!(requests.wire(&at_victim()).ready.get("user").map(String::as_str), Some("customer-0"));
+    assert_eq!(
+        requests.wire(&at_victim()).unwrap().ready.get("user").map(String::as_str),
+        Some("customer-0")
+    );
     assert_eq!(changed(&requests, |who| who.subject = 1), ["r/caller", "r/user"]);
     assert_eq!(changed(&requests, |who| who.spelling = 1), Vec::<String>::new());
     assert_eq!(changed(&requests, |who| who.address = "192.0.2.1".parse().unwrap()), Vec::<String>::new());
@@ -170,12 +173,12 @@ fn a_body_is_of_the_kind_that_some_limit_cannot_do_without() {
   jwt: { first_of: [doc, user] }
 ";
     let requests = first(&counting(keys, "login", "{ method: POST, path: /login }", &["any", "user"]));
-    let wire = requests.wire(&Who { spelling: 0x21, ..at_victim() });
+    let wire = requests.wire(&Who { spelling: 0x21, ..at_victim() }).unwrap();
     assert_eq!(wire.body, b"user=%20%20CustoMer-0%20");
     assert_eq!(changed(&requests, |who| who.spelling = 0x21), Vec::<String>::new());
     let requests = first(&counting(keys, "login", "{ method: POST, path: /login }", &["any"]));
     assert_eq!(
-        requests.wire(&at_victim()).body,
+        requests.wire(&at_victim()).unwrap().body,
         br#"{"user":"customer-0"}"#,
         "the first place, where there is a choice"
     );
@@ -208,7 +211,7 @@ rules:
     let requests = first(text);
     let costs: Vec<u32> = requests.aim().guards.iter().map(|guard| guard.cost).collect();
     assert_eq!(costs, [2, 3, 1, 1, 1]);
-    let wire = requests.wire(&at_victim());
+    let wire = requests.wire(&at_victim()).unwrap();
     assert_eq!(wire.method, "PUT");
     let body = String::from_utf8(wire.body).unwrap();
     assert!(body.starts_with(r#"{"phone":"+47"#) && body.ends_with(r#","list":[{}]}"#), "{body}");

@@ -68,7 +68,7 @@ fallback:
 "
     );
     let policy = policy(&text);
-    let wire = Requests::new(Arc::clone(&policy), 0).unwrap().wire(&at_victim());
+    let wire = Requests::new(Arc::clone(&policy), 0).unwrap().wire(&at_victim()).unwrap();
     assert_eq!((wire.method.as_str(), wire.path.as_str()), ("DELETE", "/a/1/1"));
     assert_eq!(wire.host.as_deref(), Some("a.x.example"));
     let fallback = Requests::new(policy, 2).unwrap();
@@ -91,7 +91,7 @@ fallback:
     );
     let policy = policy(&text);
     let fallback = Requests::new(Arc::clone(&policy), 1).unwrap();
-    assert!(fallback.wire(&at_victim()).headers.is_empty());
+    assert!(fallback.wire(&at_victim()).unwrap().headers.is_empty());
     assert_eq!(fallback.aim().guards.len(), 1);
     let own = Requests::new(policy, 0).unwrap();
     assert_eq!(own.aim().guards[0].name, "r/l");
