@@ -57,11 +57,10 @@ pub(super) fn meant(command: &Command) -> Meant {
     if is("QUIT") {
         return Meant::Quit;
     }
-    if is("POST")
-        || is("HOST:")
-        || is("GET") && command.words.get(2).is_some_and(|word| word.starts_with(b"HTTP/"))
-    {
-        return Meant::Http;
+    if let Some((_, of)) = NAMES.iter().find(|(known, _)| is(known)) {
+        return Meant::Connection(*of);
     }
-    NAMES.iter().find(|(known, _)| is(known)).map_or(Meant::Unknown, |(_, of)| Meant::Connection(*of))
+    // Whatever the method: `GET /path HTTP/1.1`. A header names the host in every request of a browser.
+    let has_version = command.words.get(2).is_some_and(|word| word.starts_with(b"HTTP/"));
+    if has_version || is("POST") || is("HOST:") { Meant::Http } else { Meant::Unknown }
 }

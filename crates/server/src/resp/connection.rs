@@ -1,17 +1,17 @@
 //! One connection: commands in, replies out, in their order.
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::BytesMut;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use bytes::{BufMut as _, BytesMut};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::Server;
 use super::command::{Meant, meant};
-use super::frame::{self, Command, MAX_COMMAND};
+use super::frame::{self, Command, MAX_COMMAND, MAX_COMMAND_OF_STRANGER};
 use super::reply::Reply;
 use super::session::Session;
 use super::throttle::{self, Throttle};
@@ -22,10 +22,14 @@ const MAX_TOGETHER: usize = 64;
 /// How long the rest of a command may take to arrive, or a password on a connection that needs one. Whoever may ask and
 /// asks nothing may stay: clients keep connections for later.
 const REST_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long a client may take none of its replies.
+/// How long a client may take to receive what is written at once.
 const SEND_TIMEOUT: Duration = Duration::from_mins(1);
 /// Replies are written once there is so much of them, or nothing more to answer.
 const ENOUGH: usize = 16 * 1024;
+/// The most bytes that are read at once.
+const MOST_READ: usize = 16 * 1024;
+/// What a connection sets aside to read into.
+const ROOM: usize = 4 * 1024;
 
 /// How a connection ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,13 +45,13 @@ pub(super) enum Ended {
 
 /// Serves a connection until it ends.
 pub(super) async fn run(accepted: Accepted, server: Arc<Server>) -> Ended {
-    let Accepted { stream, permit: _permit, .. } = accepted;
+    let Accepted { stream, permit: _permit, peer } = accepted;
     let _ = stream.set_nodelay(true);
-    let mut connection = Connection::new(stream, &server);
+    let mut connection = Connection::new(stream, peer, &server);
     tokio::select! {
         ended = connection.serve() => {
             if let Err(error) = ended {
-                tracing::debug!(%error, "a connection broke off");
+                tracing::debug!(%error, %peer, "a connection broke off");
             }
             Ended::Whole
         }
@@ -55,22 +59,24 @@ pub(super) async fn run(accepted: Accepted, server: Arc<Server>) -> Ended {
     }
 }
 
-struct Connection<'s> {
-    stream: TcpStream,
+struct Connection<'s, S> {
+    stream: S,
+    peer: SocketAddr,
     server: &'s Server,
     session: Session,
     arrived: BytesMut,
     replies: BytesMut,
-    /// Until when a command that has begun has to be whole, or a password be given.
+    /// Until when the command that has begun has to be whole, or the password be given.
     patience: Option<Instant>,
     /// Throttles that were read and not yet asked: on different keys, in their order.
     together: Vec<Throttle>,
 }
 
-impl<'s> Connection<'s> {
-    fn new(stream: TcpStream, server: &'s Server) -> Self {
+impl<'s, S: AsyncRead + AsyncWrite + Unpin> Connection<'s, S> {
+    fn new(stream: S, peer: SocketAddr, server: &'s Server) -> Self {
         Self {
             stream,
+            peer,
             server,
             session: Session::new(server.password.clone()),
             arrived: BytesMut::new(),
@@ -94,10 +100,15 @@ impl<'s> Connection<'s> {
     /// Answers every command that has arrived, and returns whether the connection goes on.
     async fn answer_all(&mut self) -> io::Result<bool> {
         loop {
-            match frame::next(&mut self.arrived) {
+            let most = if self.session.may_ask() { MAX_COMMAND } else { MAX_COMMAND_OF_STRANGER };
+            match frame::next(&mut self.arrived, most) {
                 Ok(Some(command)) => {
                     if !self.answer(&command).await {
                         return Ok(false);
+                    }
+                    if self.session.may_ask() {
+                        // The next one has its own time, also where its beginning came along with this one.
+                        self.patience = None;
                     }
                 }
                 Ok(None) => return Ok(true),
@@ -115,7 +126,9 @@ impl<'s> Connection<'s> {
     /// Answers a command, or puts it to those that are asked together; returns whether the connection goes on.
     async fn answer(&mut self, command: &Command) -> bool {
         match meant(command) {
-            Meant::Throttle(_) if !self.session.may_ask() => self.reply(&Session::not_known()).await,
+            Meant::Throttle(_) | Meant::Unknown if !self.session.may_ask() => {
+                self.reply(&Session::not_known()).await;
+            }
             Meant::Throttle(Ok(throttle)) => {
                 // On one key they follow each other.
                 let full = self.together.len() >= MAX_TOGETHER;
@@ -135,12 +148,9 @@ impl<'s> Connection<'s> {
                 return false;
             }
             Meant::Http => {
-                tracing::warn!(
-                    "an HTTP request came to the listener for CL.THROTTLE; its connection is closed"
-                );
+                self.server.tell_of_http(self.peer);
                 return false;
             }
-            Meant::Unknown if !self.session.may_ask() => self.reply(&Session::not_known()).await,
             Meant::Unknown => {
                 let name =
                     command.words.first().map(|name| name.get(..64).unwrap_or(name)).unwrap_or_default();
@@ -176,23 +186,34 @@ impl<'s> Connection<'s> {
     async fn send(&mut self) -> io::Result<()> {
         let sent = timeout(SEND_TIMEOUT, self.stream.write_all(&self.replies)).await;
         self.replies.clear();
+        if self.replies.capacity() > 2 * ENOUGH {
+            // One long reply does not keep its room for as long as the connection stands.
+            self.replies = BytesMut::new();
+        }
         sent.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
     }
 
     /// Waits for more, and returns whether there is any: not at the end of what the client sends, nor when the listener is
     /// to stop and no command has begun.
     async fn read(&mut self) -> io::Result<bool> {
-        self.arrived.reserve(4 * 1024);
+        if self.arrived.is_empty() {
+            // Nor does one long command.
+            self.arrived = BytesMut::new();
+        }
+        self.arrived.reserve(ROOM);
         let begun = !self.arrived.is_empty();
         let waits = begun || !self.session.may_ask();
         // Not anew with every byte that comes.
         self.patience = waits.then(|| self.patience.unwrap_or_else(|| Instant::now() + REST_TIMEOUT));
         let until = self.patience.unwrap_or_else(Instant::now);
-        let arrives = self.stream.read_buf(&mut self.arrived);
+        let mut room = (&mut self.arrived).limit(MOST_READ);
         tokio::select! {
-            read = arrives => Ok(read? > 0 && self.arrived.len() <= 2 * MAX_COMMAND),
+            read = self.stream.read_buf(&mut room) => Ok(read? > 0),
             () = self.server.draining.cancelled(), if !begun => Ok(false),
             () = sleep_until(until), if waits => Err(io::ErrorKind::TimedOut.into()),
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

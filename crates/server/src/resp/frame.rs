@@ -1,7 +1,7 @@
 //! Commands as they come over the wire: an array of bulk strings, or a line of words.
 //!
-//! Nothing is set aside for what is only announced, and nothing nests, so a client can make this hold no more than
-//! [`MAX_COMMAND`] bytes. (Libraries for the protocol read any value, nested ones too, and by recursion.)
+//! Nothing is set aside for what is only announced, and nothing nests, so a client can make this hold no more than a
+//! command may have. (Libraries for the protocol read any value, nested ones too, and by recursion.)
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,6 +11,8 @@ use smallvec::SmallVec;
 
 /// The most bytes of a command with all that frames it.
 pub(super) const MAX_COMMAND: usize = 128 * 1024;
+/// The most bytes of one from whoever has not given the password yet, who may open as many connections as there are.
+pub(super) const MAX_COMMAND_OF_STRANGER: usize = 8 * 1024;
 /// The most arguments of a command, its name among them.
 const MAX_ARGUMENTS: usize = 64;
 /// The most bytes of a line that announces something, or of a command in words.
@@ -26,14 +28,21 @@ pub(super) struct Command {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct BadFrame(pub(super) Cow<'static, str>);
 
-/// Takes the next command out of what has arrived, `None` while it is not whole. Empty lines and arrays are passed over.
-pub(super) fn next(arrived: &mut BytesMut) -> Result<Option<Command>, BadFrame> {
+/// Takes the next command, of at most so many bytes, out of what has arrived; `None` while it is not whole. Empty lines and
+/// arrays are passed over.
+///
+/// # Errors
+/// When what has arrived is no command, or the beginning of one that is longer.
+pub(super) fn next(arrived: &mut BytesMut, most: usize) -> Result<Option<Command>, BadFrame> {
     loop {
         let Some(first) = arrived.first() else { return Ok(None) };
-        let read = if *first == b'*' { array(arrived)? } else { line_of_words(arrived)? };
+        let read = if *first == b'*' { array(arrived, most)? } else { line_of_words(arrived)? };
         let Some((words, end)) = read else {
-            return if arrived.len() > MAX_COMMAND { Err(too_long()) } else { Ok(None) };
+            return if arrived.len() > most { Err(too_long(most)) } else { Ok(None) };
         };
+        if end > most {
+            return Err(too_long(most));
+        }
         let taken = arrived.split_to(end).freeze();
         if !words.is_empty() {
             return Ok(Some(Command { words: words.into_iter().map(|word| taken.slice(word)).collect() }));
@@ -45,7 +54,7 @@ pub(super) fn next(arrived: &mut BytesMut) -> Result<Option<Command>, BadFrame> 
 type Words = (SmallVec<[Range<usize>; 8]>, usize);
 
 /// Reads `*2\r\n$4\r\nPING\r\n$2\r\nhi\r\n`.
-fn array(arrived: &[u8]) -> Result<Option<Words>, BadFrame> {
+fn array(arrived: &[u8], most: usize) -> Result<Option<Words>, BadFrame> {
     let Some((count, mut at)) = announced(arrived, 0)? else { return Ok(None) };
     // A null array and an empty one say nothing.
     let count = usize::try_from(count).unwrap_or(0);
@@ -65,8 +74,8 @@ fn array(arrived: &[u8]) -> Result<Option<Words>, BadFrame> {
         let Some((length, start)) = announced(arrived, at)? else { return Ok(None) };
         let length =
             usize::try_from(length).map_err(|_| BadFrame("Protocol error: invalid bulk length".into()))?;
-        if length > MAX_COMMAND {
-            return Err(too_long());
+        if length > most {
+            return Err(too_long(most));
         }
         let end = start.saturating_add(length);
         match arrived.get(end..end.saturating_add(2)) {
@@ -122,8 +131,9 @@ fn line(arrived: &[u8], at: usize) -> Result<Option<(&[u8], usize)>, BadFrame> {
     Ok(Some((line, at.saturating_add(length).saturating_add(1))))
 }
 
-fn too_long() -> BadFrame {
-    BadFrame(format!("Protocol error: a command may have {MAX_COMMAND} bytes").into())
+fn too_long(most: usize) -> BadFrame {
+    let before = if most < MAX_COMMAND { " before the password is given" } else { "" };
+    BadFrame(format!("Protocol error: a command may have {most} bytes{before}").into())
 }
 
 #[cfg(test)]

@@ -14,8 +14,10 @@ mod session;
 mod throttle;
 
 use std::future::Future;
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tidegate::Limiter;
@@ -42,6 +44,28 @@ struct Server {
     draining: CancellationToken,
     /// Told when what is under way is cut.
     cut: CancellationToken,
+    /// Whether an HTTP request has been told of.
+    told_of_http: AtomicBool,
+}
+
+impl Server {
+    fn new(limiter: Limiter, password: TokenInForce) -> Self {
+        let (draining, cut) = (CancellationToken::new(), CancellationToken::new());
+        Self { limiter, password, draining, cut, told_of_http: AtomicBool::new(false) }
+    }
+
+    /// Tells of an HTTP request, the first of them loudly: anybody who reaches the listener can send any number.
+    fn tell_of_http(&self, peer: SocketAddr) {
+        if self.told_of_http.swap(true, Ordering::Relaxed) {
+            tracing::debug!(%peer, "an HTTP request came to the listener for CL.THROTTLE");
+        } else {
+            tracing::warn!(
+                %peer,
+                "an HTTP request came to the listener for CL.THROTTLE, and its connection is closed: a health check or a \
+                 browser has the wrong port; more of them are logged at debug"
+            );
+        }
+    }
 }
 
 /// Serves connections until `shutdown` completes and the commands that were sent have been answered; with a password every
@@ -53,9 +77,8 @@ pub async fn serve(
     shutdown: impl Future<Output = ()>,
 ) -> DrainReport {
     let mut listener = Listener::new(socket, MAX_CONNECTIONS);
-    let (draining, cut) = (CancellationToken::new(), CancellationToken::new());
-    let _cut_when_dropped = cut.clone().drop_guard();
-    let server = Arc::new(Server { limiter, password, draining, cut });
+    let server = Arc::new(Server::new(limiter, password));
+    let _cut_when_dropped = server.cut.clone().drop_guard();
     let mut connections = JoinSet::new();
     let mut report = DrainReport::default();
     let mut shutdown = pin!(shutdown);

@@ -49,7 +49,9 @@ impl Reply {
             }
             Self::Array(items) => {
                 line(out, b'*', &items.len().to_string());
-                items.iter().for_each(|item| item.write(version, out));
+                for item in items {
+                    item.write(version, out);
+                }
             }
             Self::Map(entries) => {
                 let (mark, count) = match version {

@@ -17,7 +17,7 @@ fn commands_are_read_the_same_however_they_arrive() {
         let (mut arrived, mut read) = (BytesMut::new(), Vec::new());
         for some in sent.chunks(piece) {
             arrived.extend_from_slice(some);
-            while let Some(command) = next(&mut arrived).unwrap() {
+            while let Some(command) = next(&mut arrived, MAX_COMMAND).unwrap() {
                 read.push(command);
             }
         }
@@ -48,7 +48,18 @@ fn what_cannot_be_a_command_ends_the_connection() {
     ];
     for case in cases {
         let shown = String::from_utf8_lossy(&case[..case.len().min(30)]).into_owned();
-        assert!(next(&mut BytesMut::from(case)).is_err(), "{shown:?}");
+        assert!(next(&mut BytesMut::from(case), MAX_COMMAND).is_err(), "{shown:?}");
+    }
+}
+
+/// Guards memory against strangers, who may open every connection there is: what is announced counts, and what arrived.
+#[test]
+fn a_stranger_may_send_less() {
+    let whole = [b"*1\r\n$8192\r\n".as_slice(), &[b'a'; 8192], b"\r\n"].concat();
+    for sent in [b"*1\r\n$8193\r\n".as_slice(), &whole, &whole[..8_200]] {
+        let refused = next(&mut BytesMut::from(sent), MAX_COMMAND_OF_STRANGER).unwrap_err();
+        assert_eq!(refused.0, "Protocol error: a command may have 8192 bytes before the password is given");
+        assert!(next(&mut BytesMut::from(sent), MAX_COMMAND).is_ok());
     }
 }
 
@@ -58,11 +69,11 @@ proptest::proptest! {
     fn any_bytes_are_read_or_refused(sent in proptest::collection::vec(
         proptest::prop_oneof![
             proptest::strategy::Just(b'\r'), proptest::strategy::Just(b'\n'), proptest::strategy::Just(b'*'),
-            proptest::strategy::Just(b'$'), proptest::num::u8::ANY, b'0'..b'9',
+            proptest::strategy::Just(b'$'), proptest::num::u8::ANY, b'0'..=b'9',
         ], 0..80,
     )) {
         let mut arrived = BytesMut::from(&sent[..]);
-        while let Ok(Some(command)) = next(&mut arrived) {
+        while let Ok(Some(command)) = next(&mut arrived, MAX_COMMAND) {
             proptest::prop_assert!(!command.words.is_empty());
         }
         proptest::prop_assert!(sent.ends_with(&arrived));

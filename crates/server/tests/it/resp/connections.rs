@@ -100,6 +100,7 @@ async fn what_is_no_command_ends_its_connection_alone() {
     for sent in [
         "GET / HTTP/1.1\r\nHost: a\r\n\r\nPING\r\n",
         "POST / HTTP/1.1\r\n\r\nPING\r\n",
+        "PUT / HTTP/1.1\r\nPING\r\n",
         "HOST: a\r\nPING\r\n",
     ] {
         let mut client = throttled.client().await;
