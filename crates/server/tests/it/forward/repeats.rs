@@ -1,8 +1,20 @@
 //! One request asked about several times.
 
+use std::future::Future;
 use std::net::IpAddr;
+use std::sync::Arc;
 
-use super::world::{Answer, Api, Client, policy};
+use axum::Router;
+use axum::body::Body;
+use http::Request;
+use tidegate::{Limiter, MemoryOptions, MemoryStore};
+use tidegate_server::api;
+use tidegate_store::faulty::Faulty;
+use tidegate_tower::PeerAddr;
+use tokio::task::yield_now;
+use tower::ServiceExt as _;
+
+use super::world::{Answer, Api, Client, parsed, policy};
 
 const LOOPBACK: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 
@@ -30,14 +42,57 @@ async fn the_same_request_is_charged_once_and_told_the_same() {
     assert_eq!(ask(&api, "a", "/").await.status(), 200, "and so is what was admitted");
 }
 
+/// The routes, over a store that keeps whoever asks waiting.
+fn held() -> (Arc<Faulty<MemoryStore>>, Router) {
+    let store = Arc::new(Faulty::new(MemoryStore::new(MemoryOptions::default()).unwrap()));
+    let limiter = Limiter::from_policy_with(parsed(&policy()), Arc::clone(&store) as _).unwrap();
+    store.hold();
+    (store, api::router(limiter, None))
+}
+
+/// Asks about one request under an id, and returns what is left for its client.
+fn left(routes: &Router, id: &str) -> impl Future<Output = String> + use<> {
+    let call = Request::get("/auth").header("x-forwarded-method", "GET").header("x-forwarded-uri", "/");
+    let call = call.header("x-request-id", id).extension(PeerAddr(LOOPBACK));
+    let answer = routes.clone().oneshot(call.body(Body::empty()).unwrap());
+    async move {
+        let answer = answer.await.unwrap();
+        let standing = answer.headers()["ratelimit"].to_str().unwrap();
+        standing.split(';').find_map(|part| part.strip_prefix("r=")).unwrap().to_owned()
+    }
+}
+
 /// Guards against a proxy's calls that come at once, each of which would find nothing remembered.
 #[tokio::test]
 async fn calls_at_the_same_time_wait_for_the_first() {
-    let api = Api::by(&policy(), None).await;
-    let call = || ask(&api, "once", "/");
-    let (a, b, c, d) = tokio::join!(call(), call(), call(), call());
-    assert_eq!([a, b, c, d].map(|answer| answer.remaining()), [19; 4]);
-    assert_eq!(ask(&api, "next", "/").await.remaining(), 18);
+    let (store, routes) = held();
+    let before = store.calls();
+    // Asked in this order, all of them before the store answers the first.
+    let answer_all = async {
+        while store.calls() == before {
+            yield_now().await;
+        }
+        store.release();
+    };
+    let call = || left(&routes, "once");
+    let (a, b, c, d, ()) = tokio::join!(call(), call(), call(), call(), answer_all);
+    assert_eq!([a, b, c, d], ["19"; 4]);
+    assert_eq!(left(&routes, "next").await, "18");
+}
+
+/// Guards against a request that is charged again because its proxy lost patience before the store answered.
+#[tokio::test]
+async fn who_gives_up_and_asks_again_is_told_what_was_decided_meanwhile() {
+    let (store, routes) = held();
+    let before = store.calls();
+    tokio::select! {
+        biased;
+        _ = left(&routes, "once") => panic!("the store does not answer"),
+        () = async { while store.calls() == before { yield_now().await } } => {}
+    }
+    store.release();
+    assert_eq!(left(&routes, "once").await, "19");
+    assert_eq!(left(&routes, "next").await, "18");
 }
 
 /// Guards against clients that choose the id themselves, where no proxy sets it.

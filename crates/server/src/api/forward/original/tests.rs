@@ -5,9 +5,13 @@ use http::Request;
 use super::*;
 
 fn read(fields: &[(&str, &str)]) -> Result<Original, String> {
+    read_of([127, 0, 0, 1], fields)
+}
+
+fn read_of(peer: [u8; 4], fields: &[(&str, &str)]) -> Result<Original, String> {
     let call = fields.iter().fold(Request::get("/auth"), |call, (name, value)| call.header(*name, *value));
     let (head, ()) = call.body(()).unwrap().into_parts();
-    Original::read(head, IpAddr::from([127, 0, 0, 1])).map_err(|error| error.to_string())
+    Original::read(head, IpAddr::from(peer)).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -100,7 +104,7 @@ fn what_is_no_target_is_refused() {
 
 fn policy(request_id: &str) -> Policy {
     let text = format!(
-        "tidegate: 1\napi: {{ listen: 127.0.0.1:0{request_id} }}\ntrusted_proxies: [127.0.0.1]\nfallback: {{ limits: [{{ name: l, \
+        "tidegate: 1\napi: {{ listen: 127.0.0.1:0{request_id} }}\ntrusted_proxies: [127.0.0.0/8]\nfallback: {{ limits: [{{ name: l, \
          says: Ten a minute per client., key: client_ip, sliding_counter: {{ limit: 10, window: 1m }} }}] }}\n"
     );
     tidegate_policy::parse("policy.yaml", &text).unwrap()
@@ -125,6 +129,7 @@ fn a_request_is_known_again_only_by_its_id_with_all_it_must_have_in_common() {
         fields[place].1 = other;
         assert!(id(&fields).is_some_and(|id| Some(id) != first), "{other}");
     }
+    assert_ne!(read_of([127, 0, 0, 2], &usual).unwrap().id(&policy), first, "of another proxy");
     let mut twice = usual.to_vec();
     twice.push(("x-request-id", "7"));
     assert_eq!(id(&twice), None);
