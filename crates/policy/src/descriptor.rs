@@ -88,14 +88,15 @@ impl DescriptorPattern {
         Some(own.len() == others.len() && own.iter().zip(others).all(|(own, other)| agree(own, other)))
     }
 
-    /// Returns what is wrong with a descriptor that is not such a one, as the end of a sentence.
+    /// Returns what is otherwise in a descriptor that is not such a one, as the end of a sentence that begins with it.
     pub(crate) fn mismatch(&self, descriptor: &Descriptor<'_>) -> String {
         let Some(patterns) = self.entries.as_ref().filter(|_| self.domain == descriptor.domain) else {
-            return "the domain is another".to_owned();
+            return format!("is of domain {}", descriptor.domain);
         };
         let (wanted, found) = (patterns.len(), descriptor.entries.len());
         if wanted != found {
-            return format!("there have to be {wanted} entries, and it has {found}");
+            let entries = if found == 1 { "entry" } else { "entries" };
+            return format!("has {found} {entries}, not {wanted}");
         }
         let sorted = |keys: &mut Vec<&str>| keys.sort_unstable();
         let mut keys: Vec<&str> = patterns.iter().map(|entry| entry.key.as_str()).collect();
@@ -104,15 +105,15 @@ impl DescriptorPattern {
         sorted(&mut keys);
         sorted(&mut others);
         if !in_order && keys == others {
-            return "the entries are in another order".to_owned();
+            return "has the entries in another order".to_owned();
         }
         let mut pairs = patterns.iter().zip(descriptor.entries);
         let differing = pairs.find(|(pattern, entry)| !pattern.matches(**entry));
         differing.map_or_else(String::new, |(pattern, (key, value))| {
             if pattern.key == *key {
-                format!("{key} is not to be {value}")
+                format!("has {key}={value}")
             } else {
-                format!("{key} is not {}", pattern.key)
+                format!("has {key} where {} should be", pattern.key)
             }
         })
     }

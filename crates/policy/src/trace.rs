@@ -44,8 +44,8 @@ pub struct Mismatch<'a> {
     pub condition: Condition,
     /// What was asked for.
     pub matcher: &'a Matcher,
-    /// What the request has there: its method, its host without port (perhaps none), its normalised path; of a descriptor
-    /// the whole of it.
+    /// What the request has there: its method, its host without port (perhaps none), its normalised path. Of a descriptor
+    /// what is otherwise, as the end of a sentence that begins with it.
     pub found: String,
     /// What would have to be read otherwise for the path to match, if that is all that is amiss.
     pub near: Option<Near>,
@@ -108,12 +108,12 @@ impl<'a> Mismatch<'a> {
     }
 }
 
-/// Returns the descriptor that is decided, and what is wrong with it where others would do; nothing for a request.
+/// Returns what is otherwise in the descriptor that is decided; nothing for a request.
 fn found_descriptor(matcher: &Matcher, seen: &Seen<'_>) -> String {
     match (&matcher.descriptor, seen.descriptor()) {
         (_, None) => String::new(),
-        (None, Some(descriptor)) => descriptor.to_string(),
-        (Some(pattern), Some(descriptor)) => format!("{descriptor}; {}", pattern.mismatch(descriptor)),
+        (None, Some(_)) => "is a descriptor of Envoy".to_owned(),
+        (Some(pattern), Some(descriptor)) => pattern.mismatch(descriptor),
     }
 }
 
@@ -164,8 +164,8 @@ impl fmt::Display for Mismatch<'_> {
                 (Some(pattern), "") => {
                     write!(f, "is for Envoy's descriptors ({pattern}), and this is a request")
                 }
-                (Some(pattern), found) => write!(f, "is for {pattern}, and this is {found}"),
-                (None, found) => write!(f, "is for requests, and this is a descriptor of Envoy ({found})"),
+                (Some(pattern), found) => write!(f, "is for {pattern}, and this {found}"),
+                (None, found) => write!(f, "is for requests, and this {found}"),
             },
             Condition::Path => {
                 write!(f, "is for {}, and this is {found}", joined(&matcher.paths))?;

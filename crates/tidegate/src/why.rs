@@ -2,15 +2,19 @@
 //!
 //! What applies, what is read and what is skipped is asked of the code that decides; here it is only written down.
 
-use tidegate_policy as file;
-use tidegate_policy::{Client, Fit, Identities, KeyPart, Matched, ReadyKeys, Request, Seen, Whose};
+mod call;
+mod telling;
 
-use crate::compile::Compiled;
+use tidegate_policy::{Client, Identities, KeyPart, ReadyKeys, Request};
+
 use crate::limiter::Snapshot;
 use crate::options::CheckOptions;
-use crate::plan::Terms;
 use crate::policy::bad;
-use crate::verdict::{BadKey, LimitDecision, Ruling, Verdict};
+use crate::verdict::{BadKey, LimitDecision, Verdict};
+
+pub use call::{CallWhy, DescriptorWhy};
+
+use telling::Telling;
 
 /// What is behind a verdict.
 #[derive(Debug, Clone)]
@@ -154,7 +158,7 @@ impl Snapshot {
             Ok(seen) => seen,
             Err(ambiguous) => return none(Err(bad(&ambiguous))),
         };
-        let telling = Telling { compiled, seen: &seen, cost: options.cost, verdict };
+        let telling = Telling { compiled, seen: &seen, cost: options.cost, verdict, part: None };
         Why {
             path: Ok(seen.path().to_owned()),
             client: seen.client(),
@@ -163,156 +167,4 @@ impl Snapshot {
             verdict: verdict.clone(),
         }
     }
-}
-
-/// What is told of one request.
-struct Telling<'a> {
-    compiled: &'a Compiled,
-    seen: &'a Seen<'a>,
-    cost: Option<u32>,
-    verdict: &'a Verdict,
-}
-
-impl Telling<'_> {
-    fn rules(&self) -> Vec<RuleWhy> {
-        let policy = &self.compiled.policy;
-        let mut rules: Vec<_> = policy
-            .trace(self.seen)
-            .iter()
-            .map(|trace| RuleWhy {
-                name: trace.rule.name.clone(),
-                applies: trace.fit.matched().is_some(),
-                because: because(&trace.fit),
-                limits: trace.fit.matched().map(|matched| self.limits(matched)).unwrap_or_default(),
-            })
-            .collect();
-        if let Some(fallback) = policy.fallback_for(self.seen) {
-            let applies = self.reaches_fallback();
-            let because = if applies {
-                "applies, since no enforced limit looked"
-            } else {
-                "is for what no enforced limit looks at"
-            };
-            rules.push(RuleWhy {
-                name: fallback.rule.name.clone(),
-                applies,
-                because: because.to_owned(),
-                limits: if applies { self.limits(&fallback) } else { Vec::new() },
-            });
-        }
-        rules
-    }
-
-    /// Reads the keys that are declared under every rule that applies, since a path may have its own parts for each.
-    fn keys(&self) -> Vec<KeyWhy> {
-        let policy = &self.compiled.policy;
-        let mut keys: Vec<KeyWhy> = Vec::new();
-        for matched in policy.matching(self.seen).chain(policy.fallback_for(self.seen)) {
-            for part in policy.show_keys(&matched.facts).flatten() {
-                match keys.iter_mut().find(|known| known.name == part.name) {
-                    None => keys.push(KeyWhy::of(part)),
-                    Some(known) if known.value.is_none() && part.value.is_some() => *known = KeyWhy::of(part),
-                    Some(_) => {}
-                }
-            }
-        }
-        keys
-    }
-
-    /// Returns whether every enforced limit of the rules that apply leaves the request alone.
-    fn reaches_fallback(&self) -> bool {
-        let looks = |matched: &Matched<'_>, limit: &file::Limit| {
-            let mode = match self.read(limit, matched, &mut Vec::new()) {
-                Ok(None) => return false,
-                Ok(Some(terms)) => limit.mode_of(terms.variant),
-                Err(_) => limit.mode,
-            };
-            mode == file::Mode::Enforce
-        };
-        let policy = &self.compiled.policy;
-        let looked = policy
-            .matching(self.seen)
-            .any(|matched| matched.rule.limits.iter().any(|limit| looks(&matched, limit)));
-        !looked && !matches!(self.verdict.ruling(), Ruling::Denied(_))
-    }
-
-    fn limits(&self, matched: &Matched<'_>) -> Vec<LimitWhy> {
-        matched.rule.limits.iter().map(|limit| self.limit(limit, matched)).collect()
-    }
-
-    fn limit(&self, limit: &file::Limit, matched: &Matched<'_>) -> LimitWhy {
-        let shown = limit.key.show(&matched.facts).unwrap_or_default();
-        let key = shown.into_iter().map(KeyWhy::of);
-        let mut bytes = Vec::new();
-        let looked = match self.read(limit, matched, &mut bytes) {
-            Err(bad) => Looked::Unreadable(bad),
-            Ok(None) => Looked::Skipped,
-            Ok(Some(terms)) => Looked::Asked {
-                units: terms.cost,
-                terms: chosen(limit, terms.variant),
-                decision: self.decision(&limit.name).cloned().map(Box::new),
-            },
-        };
-        let is_counted = matches!(looked, Looked::Asked { .. }) && !limit.key.is_global();
-        let counted = is_counted.then(|| (limit.storage_name().to_owned(), bytes));
-        let mut notes =
-            if matches!(looked, Looked::Asked { .. }) { limit.unheeded(&matched.facts) } else { Vec::new() };
-        notes.extend(limit.exceptions(&matched.facts).into_iter().map(exception));
-        LimitWhy { name: limit.name.clone(), key: key.collect(), looked, notes, counted }
-    }
-
-    fn read(
-        &self,
-        limit: &file::Limit,
-        matched: &Matched<'_>,
-        out: &mut Vec<u8>,
-    ) -> Result<Option<Terms>, BadKey> {
-        self.compiled.read(limit, (matched, None), self.cost, out)
-    }
-
-    fn decision(&self, limit: &str) -> Option<&LimitDecision> {
-        self.verdict.decisions().iter().find(|decision| decision.limit.name() == limit)
-    }
-}
-
-/// Says why a rule applies or does not, and what that means for a rule that refuses.
-fn because(fit: &Fit<'_>) -> String {
-    match fit.matched().and_then(|matched| Some((matched.rule.refuse.as_ref()?, matched.rule.mode))) {
-        Some((refuse, file::Mode::Enforce)) => format!("{fit} and lets nothing through: {}", refuse.because),
-        Some((refuse, file::Mode::Shadow)) => {
-            format!("{fit} and would let nothing through, were it no shadow: {}", refuse.because)
-        }
-        None => fit.to_string(),
-    }
-}
-
-/// Says what an operator's exception does with a request, until when, and why.
-fn exception(overlay: &file::overlay::Overlay) -> String {
-    let whose = if overlay.key.is_some() { "this key" } else { "everybody" };
-    let because: String = overlay.because.chars().flat_map(char::escape_debug).collect();
-    let until = file::overlay::instant(overlay.until);
-    format!("overridden for {whose} until {until}: {}, because \"{because}\"", overlay.set)
-}
-
-/// Says which terms a limit was asked under, if it has several.
-fn chosen(limit: &file::Limit, variant: usize) -> Option<ChosenTerms> {
-    let (whose, _) = limit.variants().nth(variant)?;
-    Some(match whose {
-        Whose::Everybody => return None,
-        Whose::Plan(name) => {
-            let plans = limit.plans.as_ref()?;
-            let because = if plans.default == variant {
-                format!("is the default plan; others are named by {}", plans.by())
-            } else {
-                format!("is the plan that {} names", plans.by())
-            };
-            ChosenTerms { name: name.to_owned(), because }
-        }
-        Whose::Key(value) => {
-            let found = limit.overrides.iter().find(|one| one.value == value).map(|one| one.because.as_str());
-            let made = || limit.overlays.list().iter().find(|one| one.key.as_deref() == Some(value));
-            let because = found.or_else(|| made().map(|one| one.because.as_str())).unwrap_or_default();
-            ChosenTerms { name: value.to_owned(), because: format!("has its own terms: {because}") }
-        }
-    })
 }

@@ -123,7 +123,7 @@ fn hits_of_each(node: &Node, descriptors: usize, report: &mut Report) -> Option<
 }
 
 /// Reads the entries of a descriptor: a mapping, or a list of pairs where a key comes twice.
-fn entries(node: &Node, report: &mut Report) -> Option<Vec<(String, String)>> {
+pub(super) fn entries(node: &Node, report: &mut Report) -> Option<Vec<(String, String)>> {
     let pairs: Vec<_> = match &node.value {
         Value::List(items) => items.iter().filter_map(|item| pair(item, report)).collect(),
         _ => members(node, "a descriptor", report)

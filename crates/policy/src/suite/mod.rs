@@ -139,5 +139,24 @@ impl Suite {
     }
 }
 
+/// Reads the entries of one descriptor as a step writes them: `{ path: /checkout, remote_address: 192.0.2.7 }`, or a list of
+/// pairs where a key comes twice. `name` only stands in the problems.
+///
+/// # Errors
+/// With everything that is wrong, each with its place.
+pub fn parse_descriptor(name: &str, text: &str) -> Result<Vec<(String, String)>, Problems> {
+    let mut report = Report::default();
+    let number = report.open_file(name);
+    if text.trim().is_empty() {
+        report.add(Place::START, "there is no descriptor", "write `{ path: /checkout }`");
+        return Err(report.into_problems());
+    }
+    let root = file::load(text, number, &mut report);
+    match root.and_then(|root| call::entries(&root, &mut report)) {
+        Some(entries) if report.is_empty() => Ok(entries),
+        _ => Err(report.into_problems()),
+    }
+}
+
 #[cfg(test)]
 mod tests;

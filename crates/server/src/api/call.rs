@@ -23,15 +23,22 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 /// 415 when it is said to be something else than JSON, 413 when it is too long, 408 when it takes too long, 400 when it
 /// breaks off or is not JSON, 422 when it is not what `T` describes.
 pub(crate) async fn read<T: DeserializeOwned>(request: Request) -> Result<T, Problem> {
+    parse(&bytes(request).await?)
+}
+
+/// Reads a call's body as it came, for whoever has to look at it before it is parsed.
+///
+/// # Errors
+/// As [`read`], but for what the body holds.
+pub(crate) async fn bytes(request: Request) -> Result<Bytes, Problem> {
     let (head, body) = request.into_parts();
     is_json(&head.headers)?;
     let whole = tokio::time::timeout(BODY_TIMEOUT, whole(body)).await;
-    let bytes = whole.map_err(|_| {
+    whole.map_err(|_| {
         let detail =
             format!("the body did not arrive within {} seconds; send it faster", BODY_TIMEOUT.as_secs());
         Problem::new(StatusCode::REQUEST_TIMEOUT, detail)
-    })??;
-    parse(&bytes)
+    })?
 }
 
 /// Returns whether a body is said to be JSON in UTF-8, as it is; one without a type may be anything.
@@ -77,7 +84,11 @@ async fn whole(body: Body) -> Result<Bytes, Problem> {
     }
 }
 
-fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+/// Parses a call's body.
+///
+/// # Errors
+/// 400 when it is not JSON, 422 when it is not what `T` describes.
+pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     // A list would be taken for the members in their order.
     if !bytes.trim_ascii_start().starts_with(b"{") {
         serde_json::from_slice::<IgnoredAny>(bytes).map_err(|error| fault(None, &error))?;

@@ -2,13 +2,14 @@
 //!
 //! Keys are named by keyed hashes, under the policy's `key_secret_file`, or else a secret of the limiter's own.
 
+mod descriptors;
 mod query;
 
 use axum::Json;
 use axum::extract::{RawQuery, Request, State};
 use axum::response::{IntoResponse, Response};
 use http::header::CACHE_CONTROL;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tidegate::Snapshot;
 use tidegate::policy_file::Identities;
 use tidegate::why::{KeyWhy, LimitWhy, Looked, RuleWhy, Why};
@@ -16,11 +17,33 @@ use utoipa::ToSchema;
 
 pub(super) use query::describe;
 
+use descriptors::{CallWhyView, DescriptorsCall};
+
 use super::check::CheckCall;
 use super::question::Question;
 use super::verdict::Checked;
 use super::{Api, call};
 use crate::problem::Problem;
+
+/// What to explain: a request, or a call of Envoy's about descriptors.
+#[derive(Deserialize, ToSchema)]
+#[serde(untagged)]
+#[schema(as = WhyRequest)]
+#[expect(dead_code, reason = "it only describes what is read as one or the other")]
+enum WhyCall {
+    Request(CheckCall),
+    Descriptors(DescriptorsCall),
+}
+
+/// What is behind a verdict: of a request, or of a call of Envoy's.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+#[schema(as = WhyAnswer)]
+#[expect(dead_code, reason = "it only describes what is answered as one or the other")]
+enum WhyAnswer<'a> {
+    Request(WhyView<'a>),
+    Descriptors(CallWhyView<'a>),
+}
 
 /// What is behind a verdict: every rule, and every limit of those that apply.
 #[derive(Debug, Serialize, ToSchema)]
@@ -106,19 +129,24 @@ enum LookedName {
     Unreadable,
 }
 
-/// Explains a request.
+/// Explains a request, or a call of Envoy's about descriptors.
 ///
 /// It is answered against what has been counted, and nothing is charged: `peek` is understood.
 #[utoipa::path(
     post,
     path = "/v1/why",
     operation_id = "why",
-    request_body = CheckCall,
-    responses((status = 200, description = "What is behind the verdict, whatever it is.", body = WhyView<'_>))
+    request_body = WhyCall,
+    responses((status = 200, description = "What is behind the verdict, whatever it is.", body = WhyAnswer<'_>))
 )]
 pub(super) async fn post(State(api): State<Api>, request: Request) -> Result<Response, Problem> {
-    let call = call::read::<CheckCall>(request).await?;
+    let body = call::bytes(request).await?;
     let in_force = api.limiter.snapshot();
+    if DescriptorsCall::is_meant(&body) {
+        let call = call::parse::<DescriptorsCall>(&body)?;
+        return call.explain(&in_force).await;
+    }
+    let call = call::parse::<CheckCall>(&body)?;
     let question = call.question(&api.names.of(&in_force))?;
     Ok(Api::explain(&in_force, &question).await)
 }

@@ -17,4 +17,5 @@ mod reset;
 mod settling;
 mod warnings;
 mod why;
+mod why_descriptors;
 mod world;

@@ -213,3 +213,73 @@ async fn a_query_at_fault_is_told_its_parameter() {
         assert_eq!(problem["member"], member, "{query}: {problem}");
     }
 }
+
+/// Rules for descriptors, of which one is over soon and one counts on a key that nobody may be named by.
+const DESCRIPTORS: &str = r"
+envoy: { listen: 127.0.0.1:0 }
+keys: { caller: { descriptor: remote_address } }
+rules:
+  - name: checkout
+    match: { domain: shop, descriptor: [path, remote_address] }
+    limits:
+      - name: per-caller
+        says: Two at once, then one every 24 hours, per caller.
+        key: caller
+        token_bucket: { capacity: 2, refill: 1 per 24h }
+  - name: staff
+    match: { domain: shop, descriptor: [staff] }
+    envoy: { unlimited: true }
+";
+
+/// Guards against a call of Envoy's that is explained otherwise than a request, charged, or told with the values of keys.
+#[tokio::test]
+async fn a_call_about_descriptors_is_explained_as_requests_are() {
+    let api = Served::api(DESCRIPTORS).await;
+    let entry = |key: &str, value: &str| json!({ "key": key, "value": value });
+    let call = json!({ "domain": "shop", "descriptors": [
+        { "entries": [entry("path", "/checkout"), entry("remote_address", "192.0.2.7")], "hits": 3 },
+        { "entries": [entry("staff", "ada")] },
+    ] });
+    let told = why(&api, &call).await;
+    let again = why(&api, &call).await;
+    assert_eq!(timeless(&told), timeless(&again), "looking has cost something");
+    let status = |index: usize| told["descriptors"][index]["status"].clone();
+    assert_eq!([status(0), status(1)], [json!("over"), json!("unlimited")], "{told}");
+    assert_eq!(told["descriptors"][0]["limit"], "checkout/per-caller");
+    let rule = &told["descriptors"][0]["rules"][0];
+    assert_eq!(rule["applies"], true);
+    let limit = &rule["limits"][0];
+    assert_eq!([&limit["looked"], &limit["units"]], [&json!("asked"), &json!(3)]);
+    assert_eq!(
+        limit["key"][0],
+        json!({ "name": "caller", "source": "descriptor remote_address", "found": true })
+    );
+    assert!(limit["identity"].as_str().unwrap().starts_with("hmac:"));
+    assert_eq!(told["verdict"]["allowed"], false);
+    assert!(!told.to_string().contains("192.0.2.7"), "{told}");
+}
+
+#[tokio::test]
+async fn a_call_about_descriptors_that_nobody_can_mean_is_a_problem_that_names_its_member() {
+    let api = Served::api(DESCRIPTORS).await;
+    let one = json!([{ "entries": [{ "key": "a", "value": "b" }] }]);
+    for (call, member) in [
+        (json!({ "domain": "", "descriptors": one }), "domain"),
+        (json!({ "domain": null, "descriptors": one }), "domain"),
+        (json!({ "domain": "shop", "descriptors": [] }), "descriptors"),
+        (json!({ "domain": "shop", "descriptors": one, "path": "/x" }), "path"),
+        (json!({ "domain": "shop", "descriptors": [{ "entries": [] }] }), "descriptors[0].entries"),
+        (
+            json!({ "domain": "shop", "descriptors": [{ "entries": [{ "key": "", "value": "" }] }] }),
+            "descriptors[0].entries",
+        ),
+        (
+            json!({ "domain": "shop", "descriptors": [{ "entries": one[0]["entries"], "hits": 1_073_741_825 }] }),
+            "descriptors[0].hits",
+        ),
+    ] {
+        let answer = api.post("/v1/why", call.to_string()).await;
+        assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY, "{call}");
+        assert_eq!(answer.problem()["member"], member, "{call}: {answer:?}");
+    }
+}

@@ -22,8 +22,8 @@ fn blocks(page: &str, language: &str) -> Vec<String> {
 /// Guards the page against a configuration that does not start, or does not limit.
 #[tokio::test]
 async fn the_pages_policy_and_its_envoy_refuse_the_sixth_request_of_a_minute() {
-    let blocks = blocks("docs/envoy.md", "yaml");
-    let (policy, bootstrap) = (&blocks[0], &blocks[1]);
+    let policy = &blocks("docs/envoy.md", "yaml")[0];
+    let bootstrap = &blocks("docs/envoy.md", "yaml other")[0];
     assert!(policy.contains("listen: 127.0.0.1:8082") && bootstrap.contains("port_value: 8000"));
     let policy = policy.replace("127.0.0.1:8082", "127.0.0.1:0").replace("127.0.0.1:8084", "127.0.0.1:0");
     let policy = tidegate_policy::parse("policy.yaml", &policy).unwrap_or_else(|wrong| panic!("{wrong}"));
