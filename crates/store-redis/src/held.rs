@@ -9,6 +9,7 @@ use tokio::time::Instant;
 
 use crate::RedisStore;
 use crate::codec::decode;
+use crate::counter::{Told, window};
 use crate::digest::hex;
 use crate::error::Failure;
 use crate::link::Live;
@@ -28,7 +29,8 @@ pub struct Held {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldValue {
     /// Its states, each with the numbers it was written under: the one that was written last, if it means anything still,
-    /// then those left under other numbers. `None` when the value is none of ours.
+    /// then those left under other numbers. Of a shared counter the one that its count comes to. `None` when the value is
+    /// none of ours.
     pub states: Option<Vec<(State, Quota)>>,
     /// How long until Redis forgets it; `None` when it never does, or the user may not ask.
     pub forgotten_in: Option<Duration>,
@@ -46,13 +48,14 @@ impl Held {
 }
 
 impl RedisStore {
-    /// Looks at what is held of a limit's key, and changes nothing.
+    /// Looks at what is held of a limit's key, and changes nothing. A shared counter, which has no numbers with it, is taken
+    /// to be counted under `quota`.
     ///
     /// How long it is kept and how many bytes it takes is told if the user has the rights `pttl` and `memory|usage`.
     ///
     /// # Errors
     /// When the server cannot be reached or does not let us look.
-    pub async fn look(&self, limit: LimitId, key: &[u8]) -> Result<Held, StoreError> {
+    pub async fn look(&self, limit: LimitId, key: &[u8], quota: &Quota) -> Result<Held, StoreError> {
         let deadline = Instant::now() + self.options().timeout;
         let (name, lane) = self.way_to(limit, key).await?;
         let live = tokio::time::timeout_at(deadline, lane.link().live()).await;
@@ -73,13 +76,26 @@ impl RedisStore {
             Ok(Value::Int(number)) => u64::try_from(number).ok(),
             _ => None,
         };
-        let forgotten_in = number(ask(&["PTTL"]).await).map(Duration::from_millis);
+        let left = number(ask(&["PTTL"]).await);
         let bytes = number(ask(&["MEMORY", "USAGE"]).await);
-        let states = raw.as_deref().and_then(decode);
-        let states = states.map(|plans| plans.current.into_iter().chain(plans.left).collect());
+        let states = if self.is_counter(limit) {
+            let count = raw.as_deref().and_then(whole);
+            let left = left.or_else(|| Some(window(quota)));
+            count.map(|count| vec![(Told { at, count, left }.window(), *quota)])
+        } else {
+            let plans = raw.as_deref().and_then(decode);
+            plans.map(|plans| plans.current.into_iter().chain(plans.left).collect())
+        };
+        let forgotten_in = left.map(Duration::from_millis);
         let length = raw.map_or(0, |raw| raw.len());
         Ok(Held { name, at, value: Some(HeldValue { states, forgotten_in, length, bytes }) })
     }
+}
+
+/// Reads the value of a counter, as Redis takes it.
+fn whole(raw: &[u8]) -> Option<i64> {
+    let count: i64 = str::from_utf8(raw).ok()?.parse().ok()?;
+    (count.to_string().as_bytes() == raw).then_some(count)
 }
 
 async fn asked(live: &Live, cmd: &Cmd, deadline: Instant) -> Result<Value, Failure> {

@@ -30,6 +30,9 @@ pub struct StoredKey {
     pub limit: String,
     /// The key.
     pub key: Vec<u8>,
+    /// Whether the key is the name of a counter that other programs count as well, and the store to be asked for it by
+    /// [`Store::plain_counter`](tidegate_store::Store::plain_counter).
+    pub is_counter: bool,
     /// The name of the key outside the process, as a [`Reset`] has it.
     pub identity: Option<String>,
 }
@@ -173,7 +176,8 @@ impl Snapshot {
         let key = read(said, ready)?;
         let has_name = !said.key.is_global();
         let identity = has_name.then(|| self.inner.identity(registered, &key)).flatten();
-        Ok((registered, StoredKey { limit: registered.storage_name.to_string(), key, identity }))
+        let (limit, is_counter) = (registered.storage_name.to_string(), registered.is_counter);
+        Ok((registered, StoredKey { limit, key, is_counter, identity }))
     }
 }
 

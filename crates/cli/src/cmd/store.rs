@@ -6,7 +6,7 @@ mod show;
 use std::sync::Arc;
 use std::time::Instant;
 
-use tidegate::policy_file::{Policy, ReadyKeys, StoreChoice};
+use tidegate::policy_file::{Limit, Policy, ReadyKeys, StoreChoice};
 use tidegate::{Limiter, ResetError, Span, Store as _, StoredKey};
 use tidegate_store_redis::{Held, RedisStore};
 
@@ -113,6 +113,7 @@ struct Asked {
     limiter: Limiter,
     store: RedisStore,
     ready: ReadyKeys,
+    limit: Limit,
     stored: StoredKey,
 }
 
@@ -122,13 +123,18 @@ impl Asked {
         let limiter =
             Limiter::from_policy_with(policy, Arc::new(store.clone())).map_err(Failure::unusable)?;
         let ready = ready(&of.key)?;
-        let stored = limiter.snapshot().stored_key(of.limit(), &ready).map_err(Failure::unusable)?;
-        Ok(Self { limiter, store, ready, stored })
+        let snapshot = limiter.snapshot();
+        let stored = snapshot.stored_key(of.limit(), &ready).map_err(Failure::unusable)?;
+        let mut limits = snapshot.policy().into_iter().flat_map(Policy::limits);
+        let limit = limits.find(|one| one.name == of.limit()).cloned();
+        let limit = limit.ok_or_else(|| Failure::unusable(format!("there is no limit {}", of.limit())))?;
+        Ok(Self { limiter, store, ready, limit, stored })
     }
 
     async fn look(&self, source: &Source) -> Result<Held, Failure> {
-        let limit = self.store.limit(&self.stored.limit);
-        let held = self.store.look(limit, &self.stored.key).await;
+        let StoredKey { limit: name, key, is_counter, .. } = &self.stored;
+        let limit = if *is_counter { self.store.plain_counter(name) } else { self.store.limit(name) };
+        let held = self.store.look(limit, key, &self.limit.terms.quota).await;
         let held = held.map_err(|error| unanswered(Failure::unusable(error), source))?;
         // It was looked at when the connection was made.
         warn_of_another_secret(&self.store);
@@ -150,9 +156,7 @@ fn ready(pairs: &[(String, String)]) -> Result<ReadyKeys, Failure> {
 async fn inspect(policy: Policy, of: &KeyArgs, json: bool) -> Result<Exit, Failure> {
     let asked = Asked::of(policy, of)?;
     let held = asked.look(&of.policy).await?;
-    let snapshot = asked.limiter.snapshot();
-    let limit = snapshot.policy().and_then(|policy| policy.limits().find(|one| one.name == of.limit()));
-    let shown = show::Shown { limit, key: &of.key, stored: &asked.stored, held: &held };
+    let shown = show::Shown { limit: &asked.limit, key: &of.key, stored: &asked.stored, held: &held };
     let mut out = Output::stdout();
     if json {
         out.line(&shown.json().to_string());
@@ -173,9 +177,12 @@ async fn reset(policy: Policy, of: &KeyArgs) -> Result<Exit, Failure> {
     let exit = if held.value.is_some() {
         let what = show::in_short(&held);
         out.line(&format!("{}, {key}: forgotten ({what})", of.limit()));
-        out.line(
-            "an instance that has just refused it may go on for half a second, or the policy's denial_memory",
-        );
+        // Refusals of a shared counter are not remembered.
+        if !asked.stored.is_counter {
+            out.line(
+                "an instance that has just refused it may go on for half a second, or the policy's denial_memory",
+            );
+        }
         Exit::Fine
     } else {
         out.line(&format!("{}, {key}: nothing is counted, so there was nothing to forget", of.limit()));

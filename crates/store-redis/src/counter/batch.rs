@@ -28,14 +28,20 @@ struct Progress {
 }
 
 impl RedisStore {
-    /// Decides a batch with counters in it. Where several calls are needed they are made by a task of its own, which ends
-    /// properly (all charged, or what was charged given back) although the caller may leave.
+    /// Decides a batch with counters in it, by the server's clock alone: their ends are Redis's own. Where several calls are
+    /// needed they are made by a task of its own, which ends properly (all charged, or what was charged given back) although
+    /// the caller may leave.
     pub(crate) async fn decided_with_counters(
         &self,
         checks: &[Check<'_>],
         at: Option<Timestamp>,
         peek: bool,
     ) -> Result<Decided, StoreError> {
+        if at.is_some() {
+            let words =
+                "a shared counter ends by the server's clock, and an instant was given; ask without one";
+            return Err(StoreError::rejected(words));
+        }
         let own = self.names().checks(checks)?;
         let parts: Vec<Part> = checks
             .iter()
@@ -48,10 +54,10 @@ impl RedisStore {
             .collect();
         let (counters, others): (Vec<_>, Vec<_>) = parts.into_iter().partition(|part| part.counter.is_some());
         if others.is_empty() && counters.len() == 1 {
-            return self.decide_parts(others, counters, at, peek).await;
+            return self.decide_parts(others, counters, peek).await;
         }
         let store = self.clone();
-        let task = tokio::spawn(async move { store.decide_parts(others, counters, at, peek).await });
+        let task = tokio::spawn(async move { store.decide_parts(others, counters, peek).await });
         task.await
             .unwrap_or_else(|_| Err(StoreError::unavailable("the runtime was stopped").perhaps_counted()))
     }
@@ -60,14 +66,12 @@ impl RedisStore {
         &self,
         others: Vec<Part>,
         counters: Vec<Part>,
-        at: Option<Timestamp>,
         peek: bool,
     ) -> Result<Decided, StoreError> {
         let count = others.len().saturating_add(counters.len());
-        let mut progress =
-            Progress { outcomes: vec![None; count], at: at.unwrap_or_default(), admitted: true };
+        let mut progress = Progress { outcomes: vec![None; count], at: Timestamp::default(), admitted: true };
         if !others.is_empty() {
-            let decided = self.decide_others(&others, at, peek).await?;
+            let decided = self.decide_others(&others, peek).await?;
             progress.at = decided.at;
             progress.admitted = decided.admitted;
             for (part, outcome) in others.iter().zip(decided.outcomes) {
@@ -80,8 +84,8 @@ impl RedisStore {
             let told = match self.ask_counter(part, looks).await {
                 Ok(told) => told,
                 Err(error) => {
-                    let given = !charged || self.give_back(&others, &counters, &progress, at).await;
-                    return Err(if given && looks { error } else { error.perhaps_counted() });
+                    let given = !charged || self.give_back(&others, &counters, &progress).await;
+                    return Err(if given { error } else { error.perhaps_counted() });
                 }
             };
             if others.is_empty() {
@@ -90,20 +94,15 @@ impl RedisStore {
             charged |= progress.note(part, told, !looks);
         }
         if !progress.admitted && charged {
-            self.give_back(&others, &counters, &progress, at).await;
-            self.leave_untouched(&others, &counters, &mut progress, at).await;
+            self.give_back(&others, &counters, &progress).await;
+            self.leave_untouched(&others, &counters, &mut progress).await;
         }
         Ok(progress.decided())
     }
 
-    async fn decide_others(
-        &self,
-        others: &[Part],
-        at: Option<Timestamp>,
-        peek: bool,
-    ) -> Result<Decided, StoreError> {
+    async fn decide_others(&self, others: &[Part], peek: bool) -> Result<Decided, StoreError> {
         let checks = others.iter().map(|part| part.check).collect();
-        match self.ask(Op::Decide { checks, peek }, at).await? {
+        match self.ask(Op::Decide { checks, peek }, None).await? {
             Answer::Decided(decided) => Ok(decided),
             _ => Err(Failure::other_answer().error),
         }
@@ -129,13 +128,7 @@ impl RedisStore {
     }
 
     /// Gives back all that a batch was charged, and says whether all of it was.
-    async fn give_back(
-        &self,
-        others: &[Part],
-        counters: &[Part],
-        progress: &Progress,
-        at: Option<Timestamp>,
-    ) -> bool {
+    async fn give_back(&self, others: &[Part], counters: &[Part], progress: &Progress) -> bool {
         let receipt = |part: &Part| progress.outcomes.get(part.place)?.as_ref()?.receipt;
         let refunds: Vec<OwnRefund> = others
             .iter()
@@ -144,7 +137,7 @@ impl RedisStore {
                 Some(OwnRefund { digest, quota, receipt: *receipt(part)?.receipt(), give: Give::Charge })
             })
             .collect();
-        let mut all = refunds.is_empty() || self.ask(Op::Refund(refunds), at).await.is_ok();
+        let mut all = refunds.is_empty() || self.ask(Op::Refund(refunds), None).await.is_ok();
         for part in counters {
             let Some((tally, name)) = receipt(part).zip(part.counter.clone()) else { continue };
             all &= self.ask_tally(Tally { name, what: giving(&tally) }).await.is_ok();
@@ -153,17 +146,13 @@ impl RedisStore {
     }
 
     /// Takes the receipts out of what was given back, and puts the numbers without it in, where they can be had.
-    async fn leave_untouched(
-        &self,
-        others: &[Part],
-        counters: &[Part],
-        progress: &mut Progress,
-        at: Option<Timestamp>,
-    ) {
-        let looked = self.decide_others(others, at, true).await.ok().filter(|_| !others.is_empty());
-        let mut looked = looked.into_iter().flat_map(|decided| decided.outcomes);
-        for part in others {
-            progress.give(part.place, looked.next().map(|outcome| outcome.decision));
+    async fn leave_untouched(&self, others: &[Part], counters: &[Part], progress: &mut Progress) {
+        if !others.is_empty() {
+            let looked = self.decide_others(others, true).await.ok();
+            let mut looked = looked.into_iter().flat_map(|decided| decided.outcomes);
+            for part in others {
+                progress.give(part.place, looked.next().map(|outcome| outcome.decision));
+            }
         }
         for part in counters {
             let told = self.ask_counter(part, true).await.ok();

@@ -94,8 +94,12 @@ impl Told {
     /// Returns the count as a state, if there is one.
     pub(crate) fn state(self) -> Option<State> {
         self.left?;
-        (self.count > 0)
-            .then(|| State::HitWindow(Window { ends_at: self.ends_at(), count: self.units(), early: 0 }))
+        (self.count > 0).then(|| self.window())
+    }
+
+    /// Returns the count as a state, also where it is nothing.
+    pub(crate) fn window(self) -> State {
+        State::HitWindow(Window { ends_at: self.ends_at(), count: self.units(), early: 0 })
     }
 }
 

@@ -108,7 +108,9 @@ impl Failure {
         }
         let detail = error.detail().unwrap_or_default();
         let code = error.code().unwrap_or_default();
-        let inner = if code == "ERR" || code.is_empty() { inner_code(detail) } else { None };
+        // A script that hands on what a command of its own said begins with its place.
+        let is_sentence = code == "ERR" || code.is_empty() || code.starts_with("@user_script");
+        let inner = if is_sentence { inner_code(detail) } else { None };
         of_code(inner.unwrap_or(code), detail, error)
     }
 }
@@ -236,6 +238,7 @@ mod tests {
                 Kind::OutOfMemory,
                 false,
             ),
+            ("@user_script: 38: -OOM command not allowed when full.", Kind::OutOfMemory, false),
             ("READONLY You can't write against a read only replica. script: 1f", Kind::ReadOnly, false),
             ("NOPERM this user has no permissions to run the 'evalsha' command", Kind::NotPermitted, false),
             (

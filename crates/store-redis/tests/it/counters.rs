@@ -1,15 +1,15 @@
 //! Counters that other programs count as well, beside a client that counts as they do.
 
-use std::time::Duration;
+mod model;
+mod servers;
 
-use proptest::prelude::*;
 use redis::Value;
-use tidegate_redis_kit::{Cluster, Server};
-use tidegate_store::algorithms::{Anchor, Ask, Quota, Span};
+use tidegate_redis_kit::Server;
+use tidegate_store::algorithms::{Anchor, Ask, Quota, Span, Timestamp, decide as decide_on};
 use tidegate_store::{Check, CheckOutcome, Decided, Give, LimitId, Refund, Store};
-use tidegate_store_redis::{COUNTER_RIGHTS, Finding, RIGHTS, RedisStore, Secret};
+use tidegate_store_redis::{HeldValue, RedisStore};
 
-use crate::tools::{SOON, a_moment, an_hour, cluster_of, connect, options, runtime, standalone, store_of};
+use crate::tools::{SOON, a_moment, an_hour, runtime, store_of};
 
 const KEY: &[u8] = b"rate-limit:192.0.2.7:/a";
 
@@ -198,6 +198,47 @@ fn a_charge_is_given_back_to_its_own_window_and_never_below_nothing() {
     });
 }
 
+/// An end that is the server's cannot be told by an instant of the caller's: the answer would be neither's.
+#[test]
+fn an_instant_of_the_callers_is_refused() {
+    let server = Server::start(&[]);
+    let store = store_of(&server);
+    runtime().block_on(async {
+        let (limit, quota) = (store.plain_counter("r/l"), a_minute(3));
+        let asked = [check(limit, KEY, &quota, 1)];
+        let error = store.decide(&asked, Some(Timestamp::MAX)).await.unwrap_err();
+        assert!(error.to_string().contains("ask without one") && !error.may_have_counted(), "{error}");
+        assert_eq!(get(&server), None);
+    });
+}
+
+/// An operator who is told "nothing" of a counter that shuts somebody out looks for the fault elsewhere.
+#[test]
+fn a_look_tells_the_count_and_its_end() {
+    let server = Server::start(&[]);
+    let store = store_of(&server);
+    runtime().block_on(async {
+        let (limit, quota) = (store.plain_counter("r/l"), a_minute(3));
+        let look = async || store.look(limit, KEY, &quota).await.unwrap().value;
+        assert_eq!(look().await, None);
+        let now = decide(&store, &[check(limit, KEY, &quota, 1)]).await.at;
+        let remaining = |seen: &HeldValue| {
+            let (state, quota) = &seen.states.as_ref().unwrap()[0];
+            decide_on(quota, Some(state), Ask::units(0), now).decision.remaining
+        };
+        let seen = look().await.unwrap();
+        assert_eq!(remaining(&seen), 2);
+        assert!(seen.forgotten_in.is_some());
+        server.ask("SET rate-limit:192.0.2.7:/a 9");
+        let seen = look().await.unwrap();
+        assert_eq!((remaining(&seen), seen.forgotten_in), (0, None), "without an end");
+        for foreign in ["1.5", "007", "+1"] {
+            server.ask(&format!("SET rate-limit:192.0.2.7:/a {foreign}"));
+            assert_eq!(look().await.unwrap().states, None, "{foreign}");
+        }
+    });
+}
+
 /// A counter that refuses must leave every other limit as it was, and one of ours that refuses must not count there.
 #[test]
 fn a_batch_is_charged_whole_or_given_back() {
@@ -266,188 +307,5 @@ fn a_crowd_of_two_programs_gets_the_limit_between_them() {
         assert_eq!(get(&server).as_deref(), Some("1380"));
         let calls = store.measures().calls[0].1;
         assert!(calls < 1_280, "questions are gathered: {calls} calls for 1,280");
-    });
-}
-
-/// What one client of the counter does.
-#[derive(Debug, Clone)]
-enum Step {
-    Ours(u32),
-    Incr,
-    IncrBy(i64),
-    Expire(u64),
-    Persist,
-    Del,
-    Look,
-}
-
-fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let step = prop_oneof![
-        4 => (0_u32..4).prop_map(Step::Ours),
-        3 => Just(Step::Incr),
-        1 => (-3_i64..5).prop_map(Step::IncrBy),
-        1 => (30_u64..90).prop_map(Step::Expire),
-        1 => Just(Step::Persist),
-        1 => Just(Step::Del),
-        1 => Just(Step::Look),
-    ];
-    proptest::collection::vec(step, 1..40)
-}
-
-/// What the other program would make of it: a number, and whether it has an end. Nothing ends meanwhile.
-#[derive(Debug, Default)]
-struct Model(Option<(i64, Option<u64>)>);
-
-impl Model {
-    fn add(&mut self, units: i64) -> i64 {
-        let held = self.0.get_or_insert((0, None));
-        held.0 += units;
-        held.0
-    }
-}
-
-fn play(server: &Server, store: &RedisStore, key: &str, steps: &[Step]) {
-    let (limit, quota, mut model) = (store.plain_counter("r/l"), a_minute(5), Model::default());
-    for step in steps {
-        match step {
-            Step::Ours(0) | Step::Look => {
-                let units = u32::from(matches!(step, Step::Look));
-                let asked = [check(limit, key.as_bytes(), &quota, units)];
-                let looked = runtime().block_on(store.peek(&asked, None)).unwrap();
-                let count = model.0.map_or(0, |held| held.0);
-                assert_eq!(looked.admitted, units == 0 || count < 5, "{steps:?}");
-            }
-            Step::Ours(units) => {
-                let asked = [check(limit, key.as_bytes(), &quota, *units)];
-                let decided = runtime().block_on(store.decide(&asked, None)).unwrap();
-                let count = model.add(i64::from(*units));
-                let held = model.0.as_mut().unwrap();
-                held.1 = held.1.or(Some(60));
-                assert_eq!(decided.admitted, count <= 5, "{steps:?}");
-                let decision = decided.outcomes[0].decision;
-                assert_eq!(i64::from(decision.remaining), (5 - count.max(0)).max(0), "{steps:?}");
-                let ends = decision.reset_after.ceil_secs();
-                assert!(ends.abs_diff(held.1.unwrap()) <= 10, "{ends} {held:?} {steps:?}");
-            }
-            Step::Incr => assert_eq!(number(server, &format!("INCR {key}")), model.add(1)),
-            Step::IncrBy(units) => {
-                assert_eq!(number(server, &format!("INCRBY {key} {units}")), model.add(*units));
-            }
-            Step::Expire(secs) => {
-                number(server, &format!("EXPIRE {key} {secs}"));
-                if let Some(held) = &mut model.0 {
-                    held.1 = Some(*secs);
-                }
-            }
-            Step::Persist => {
-                number(server, &format!("PERSIST {key}"));
-                if let Some(held) = &mut model.0 {
-                    held.1 = None;
-                }
-            }
-            Step::Del => {
-                number(server, &format!("DEL {key}"));
-                model.0 = None;
-            }
-        }
-        let held = text(server, &format!("GET {key}")).map(|text| text.parse::<i64>().unwrap());
-        assert_eq!(held, model.0.map(|held| held.0), "{steps:?}");
-    }
-}
-
-/// Any order in which two programs count, and one of them does odd things, leaves what INCR would.
-#[test]
-fn whatever_others_do_the_counter_counts_as_theirs() {
-    let server = Server::start(&[]);
-    let store = store_of(&server);
-    let mut run = 0;
-    let mut runner =
-        proptest::test_runner::TestRunner::new(ProptestConfig { cases: 48, ..ProptestConfig::default() });
-    let next = std::cell::RefCell::new(&mut run);
-    runner
-        .run(&steps(), |steps| {
-            **next.borrow_mut() += 1;
-            let key = format!("rate-limit:192.0.2.7:/{}", next.borrow());
-            play(&server, &store, &key, &steps);
-            Ok(())
-        })
-        .unwrap();
-}
-
-/// Keys of counters lie in slots of their own, beside those of other limits.
-#[test]
-fn in_a_cluster_each_counter_is_where_its_name_leads() {
-    let cluster = Cluster::start();
-    let store = connect(options(cluster_of(&cluster)));
-    runtime().block_on(async {
-        crate::tools::recovered(&store).await;
-        let (own, log) = (store.limit("r/own"), an_hour(100));
-        let (limit, quota) = (store.plain_counter("r/l"), a_minute(2));
-        for address in 0..20 {
-            let key = format!("rate-limit:192.0.2.{address}:/a");
-            let batch = [check(own, key.as_bytes(), &log, 1), check(limit, key.as_bytes(), &quota, 1)];
-            let admitted =
-                [decide(&store, &batch).await, decide(&store, &batch).await, decide(&store, &batch).await];
-            assert_eq!(admitted.map(|decided| decided.admitted), [true, true, false], "{key}");
-            let left = store.peek(&batch[..1], None).await.unwrap();
-            assert_eq!(left.outcomes[0].decision.remaining, 98, "what refused was given back");
-        }
-    });
-}
-
-/// A server that does not answer is an error to the limiter, which has the rule's choice; never an admission.
-#[test]
-fn a_server_that_is_gone_is_an_error_that_says_whether_it_counted() {
-    let mut server = Server::start(&[]);
-    let mut options = options(standalone(server.port()));
-    options.timeout = Duration::from_millis(300);
-    let store = connect(options);
-    runtime().block_on(async {
-        let (limit, quota) = (store.plain_counter("r/l"), a_minute(3));
-        crate::tools::recovered(&store).await;
-        server.ask("SCRIPT FLUSH");
-        assert!(
-            ask(&store, limit, &quota).await.decision.is_admitted(),
-            "a script that was forgotten is brought back"
-        );
-        server.freeze();
-        let frozen = store.decide(&[check(limit, KEY, &quota, 1)], None).await.unwrap_err();
-        assert!(frozen.may_have_counted());
-        let looked = store.peek(&[check(limit, KEY, &quota, 1)], None).await.unwrap_err();
-        assert!(!looked.may_have_counted());
-        server.thaw();
-        tokio::task::block_in_place(|| server.kill());
-        assert!(store.decide(&[check(limit, KEY, &quota, 1)], None).await.is_err());
-    });
-}
-
-/// An operator who grants what the page lists has to be done.
-#[test]
-fn a_user_needs_the_rights_to_counters_and_no_more() {
-    let server = Server::start(&[]);
-    let mut own = options(standalone(server.port()));
-    let prefix = own.prefix.clone();
-    let rights = format!("~{prefix}:* ~rate-limit:* {RIGHTS} {COUNTER_RIGHTS}");
-    server.ask(&format!("ACL SETUSER tidegate reset on >word {rights}"));
-    own.username = Some("tidegate".to_owned());
-    own.password = Some(Secret::new("word"));
-    own.shared_counters = vec!["rate-limit".to_owned()];
-    let store = connect(own);
-    runtime().block_on(async {
-        let (limit, quota) = (store.plain_counter("r/l"), a_minute(3));
-        let outcome = ask(&store, limit, &quota).await;
-        let refund = [Refund { receipt: outcome.receipt.unwrap(), quota: &quota, give: Give::Charge }];
-        store.refund(&refund, None).await.unwrap();
-        store.reset(limit, KEY).await.unwrap();
-        let told =
-            |findings: Vec<Finding>| findings.into_iter().find(|finding| finding.about == "shared counters");
-        assert_eq!(told(store.diagnose(SOON).await), None);
-        tokio::task::block_in_place(|| {
-            server.ask(&format!("ACL SETUSER tidegate -decrby resetkeys ~{prefix}:*"))
-        });
-        let found = told(store.diagnose(SOON).await).expect("what is missing is told");
-        assert_eq!(found.remedy.as_deref(), Some("ACL SETUSER tidegate +decrby ~rate-limit:*"), "{found:?}");
-        assert!(store.decide(&[check(limit, KEY, &quota, 1)], None).await.is_err());
-        assert_eq!(get(&server), None, "nothing was counted");
     });
 }

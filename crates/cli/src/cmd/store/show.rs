@@ -11,7 +11,7 @@ use tidegate_store_redis::{Held, HeldValue};
 
 /// What is held of a key, with the limit it is of.
 pub(super) struct Shown<'s> {
-    pub(super) limit: Option<&'s Limit>,
+    pub(super) limit: &'s Limit,
     pub(super) key: &'s [(String, String)],
     pub(super) stored: &'s StoredKey,
     pub(super) held: &'s Held,
@@ -38,7 +38,7 @@ pub(super) fn in_short(held: &Held) -> String {
 impl Shown<'_> {
     /// Returns the lines that tell it.
     pub(super) fn lines(&self) -> Vec<String> {
-        let name = self.limit.map_or(self.stored.limit.as_str(), |limit| limit.name.as_str());
+        let name = &self.limit.name;
         let identity = self.stored.identity.as_ref().map(|id| format!(" ({id})")).unwrap_or_default();
         let mut lines = vec![format!("{name}, {}{identity}", key(self.key))];
         match &self.held.value {
@@ -72,11 +72,17 @@ impl Shown<'_> {
 
     /// Returns whose terms some numbers are now, if the policy still has them.
     fn whose(&self, quota: &Quota) -> Option<Whose<'_>> {
-        self.limit?.variants().find(|(_, terms)| terms.quota == *quota).map(|(whose, _)| whose)
+        self.limit.variants().find(|(_, terms)| terms.quota == *quota).map(|(whose, _)| whose)
+    }
+
+    /// Returns the name of a shared counter, which is made of what requests say.
+    fn counter(&self) -> Option<String> {
+        let name = || String::from_utf8_lossy(&self.held.name).escape_debug().to_string();
+        self.stored.is_counter.then(name)
     }
 
     fn place(&self) -> String {
-        let mut place = self.held.name_in_hex();
+        let mut place = self.counter().unwrap_or_else(|| self.held.name_in_hex());
         if let Some(value) = &self.held.value {
             place = format!("{place}, a value of {} bytes", value.length);
             if let Some(bytes) = value.bytes {
@@ -84,6 +90,9 @@ impl Shown<'_> {
             }
             place = match value.forgotten_in {
                 Some(ttl) => format!("{place}, forgotten in {}", readable(span(ttl))),
+                None if self.stored.is_counter => {
+                    format!("{place}, without an end; the next request gives it one")
+                }
                 None => format!("{place}; when it is forgotten is told to a user with the right +pttl"),
             };
         }
@@ -97,11 +106,12 @@ impl Shown<'_> {
         let states: Option<Vec<Value>> =
             states.map(|states| states.iter().map(|(state, quota)| self.state_json(state, quota)).collect());
         json!({
-            "limit": self.limit.map(|limit| &limit.name),
+            "limit": self.limit.name,
             "key": self.stored.identity,
             "counted": value.is_some(),
             "foreign": value.is_some_and(|value| value.states.is_none()),
             "states": states.unwrap_or_default(),
+            "shared_counter": self.counter(),
             "redis_key_hex": self.held.name_in_hex(),
             "value_bytes": value.map(|value| value.length),
             "bytes": value.and_then(|value| value.bytes),
