@@ -13,7 +13,7 @@ pub struct KeyCheck<'a> {
     pub limit: &'a str,
     /// The key it is counted on.
     pub key: &'a [u8],
-    /// The units it takes; `None` for the limit's own cost, zero to look without taking.
+    /// The units it takes, zero to look without taking. `None` for those of the options, or else the limit's own cost.
     pub cost: Option<u32>,
 }
 

@@ -85,8 +85,8 @@ fn check_rules(own: &[PlacedRule], made: &[PlacedRule], report: &mut Report) {
         let Some(other) = made.iter().find(|made| made.rule.name == rule.rule.name) else { continue };
         let at = report.cite(other.place, rule.place);
         let message = format!("the rule {} has the name of the one made of {at}", rule.rule.name);
-        let remedy = "give this one another name; with `was:` it keeps its counts";
-        report.add(rule.place, message, remedy);
+        // `was:` would not help: the name is still there, and so its counts are another's.
+        report.add(rule.place, message, "give this one another name; it counts afresh under that");
     }
 }
 

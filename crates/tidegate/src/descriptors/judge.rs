@@ -83,7 +83,9 @@ impl Inner {
     }
 
     /// Takes what limits that refused several units at once had left, as envoyproxy/ratelimit does, which counts before it
-    /// compares.
+    /// compares. It is a call of its own, since how much is left is known by then only: what others took meanwhile is theirs,
+    /// and where a window ends between the two it is the next one's. The wait that is told stays that of the refusal: for
+    /// windows by the clock it is the same, for other quotas the least it can be.
     pub(super) async fn use_up(&self, call: &Call, verdict: &mut Verdict, options: CheckOptions) {
         if verdict.degraded.is_some() {
             return;

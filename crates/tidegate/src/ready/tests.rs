@@ -63,6 +63,7 @@ async fn who_came_first_goes_first() {
     assert_eq!(*lock(&order), (0..8).map(|index| (index, true)).collect::<Vec<_>>());
 }
 
+/// Guards against a wait for what no wait can bring.
 #[tokio::test]
 async fn what_can_never_be_admitted_is_told_at_once() {
     let limiter = Limiter::in_memory([Limit::new("l", bucket(3, 1, 1_000)).with_cost(4)]).unwrap();
@@ -72,6 +73,7 @@ async fn what_can_never_be_admitted_is_told_at_once() {
     assert_eq!(unknown.to_string(), "no limit is named \"m\"; there are: l");
 }
 
+/// Guards against a caller who waits out an outage without knowing of it.
 #[tokio::test]
 async fn a_store_that_does_not_answer_ends_the_wait() {
     let store = Arc::new(Faulty::new(MemoryStore::new(MemoryOptions::default()).unwrap()));

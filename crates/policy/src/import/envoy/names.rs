@@ -98,6 +98,7 @@ mod tests {
         assert_eq!(forth[2], "shop.user");
     }
 
+    /// Guards against a name that no policy can have, or that two share since it was cut.
     #[test]
     fn whatever_is_called_gets_a_name() {
         let long = "x".repeat(500);
