@@ -2,14 +2,18 @@
 
 use std::fmt::Write as _;
 
-use crate::file::{Node, Value, is_null};
+use crate::file::{Entry, Node, Value, is_null};
 
 /// Writes a text as a scalar in double quotes, in which it stays what it is wherever it comes from: characters that steer a
 /// terminal or that YAML forbids stand as their numbers, and no variable is read in it.
 pub(super) fn quote(text: &str) -> String {
+    in_quotes(&text.replace("${", "$${"))
+}
+
+fn in_quotes(text: &str) -> String {
     let mut out = String::with_capacity(text.len().saturating_add(2));
     out.push('"');
-    for character in text.replace("${", "$${").chars() {
+    for character in text.chars() {
         match character {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
@@ -42,18 +46,27 @@ pub(super) fn quoted_list<'a>(texts: impl IntoIterator<Item = &'a str>) -> Strin
 
 /// Writes a value of another file in one line. What stands without quotes there does here, so that a number stays one.
 pub(super) fn flow(node: &Node) -> String {
+    in_one_line(node, quote)
+}
+
+/// Writes a value that is read as a policy's in either file: variables in it stay variables.
+pub(super) fn flow_of_policy(node: &Node) -> String {
+    in_one_line(node, in_quotes)
+}
+
+fn in_one_line(node: &Node, quote: fn(&str) -> String) -> String {
     match &node.value {
         Value::Scalar { text, plain: true } if is_null(text) => "null".to_owned(),
         Value::Scalar { text, plain: true } if is_word(text) => text.clone(),
         Value::Scalar { text, .. } => quote(text),
         Value::List(items) => {
-            let items: Vec<String> = items.iter().map(flow).collect();
+            let items: Vec<String> = items.iter().map(|item| in_one_line(item, quote)).collect();
             format!("[{}]", items.join(", "))
         }
         Value::Map(entries) => {
-            let members =
-                entries.iter().map(|entry| format!("{}: {}", quote(&entry.key), flow(&entry.value)));
-            let members: Vec<String> = members.collect();
+            let member =
+                |entry: &Entry| format!("{}: {}", quote(&entry.key), in_one_line(&entry.value, quote));
+            let members: Vec<String> = entries.iter().map(member).collect();
             if members.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", members.join(", ")) }
         }
     }
@@ -105,6 +118,9 @@ mod tests {
         {
             assert_eq!(flow(&read(text)), text);
         }
+        // A variable of the foreign file would be filled in with ours, one of a policy's own member is meant so.
+        let variable = read("\"${A}\"");
+        assert_eq!((flow(&variable), flow_of_policy(&variable)), ("\"$${A}\"".into(), "\"${A}\"".into()));
         assert_eq!(
             flow(&read("{ a: b c, d: ~, e: --- }")),
             "{ \"a\": \"b c\", \"d\": null, \"e\": \"---\" }"

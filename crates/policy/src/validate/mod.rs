@@ -88,6 +88,7 @@ pub(crate) fn policy(mut root: Node, reading: Reading<'_>, report: &mut Report) 
     let headers = answers::headers(top.get("headers"), report);
     let problem = answers::problem(top.get("problem"), report);
     top.finish(&[], report);
+    shared_counter::check_names(rules.iter().chain(&fallback), store.as_ref(), report);
     let limits = rules.iter().chain(&fallback).flat_map(|rule| &rule.limits);
     let words::Remarks { unread, misleading } = words::check(limits, report);
     Some(Policy {

@@ -7,7 +7,9 @@ use crate::file::{Node, Report};
 use crate::key::{Key, SourceKind};
 use crate::limit::Limit;
 use crate::problem::Place;
+use crate::rule::Rule;
 use crate::shared_counter::SharedCounter;
+use crate::store::StoreChoice;
 
 const LONGEST: usize = 64;
 
@@ -57,6 +59,43 @@ pub(super) fn check(limit: &Limit, place: Place, report: &mut Report) {
         }
     }
     check_key(&limit.key, place, report);
+}
+
+/// Reports counters that would be each other, or what the store keeps.
+pub(super) fn check_names<'r>(
+    rules: impl Iterator<Item = &'r Rule>,
+    store: Option<&StoreChoice>,
+    report: &mut Report,
+) {
+    for rule in rules {
+        let mut seen: Vec<(&str, &Key, &Limit)> = Vec::new();
+        for limit in &rule.limits {
+            let Some(counter) = &limit.shared_counter else { continue };
+            check_prefix(limit, counter, store, report);
+            let same = seen.iter().find(|(name, key, _)| *name == counter.name && **key == limit.key);
+            if let Some((_, _, first)) = same {
+                let message = format!(
+                    "{} and {} are one shared_counter, in which every request would be counted twice",
+                    first.name, limit.name
+                );
+                report.add(limit.at.0, message, "remove one of them, or give one a counter of another name");
+            }
+            seen.push((&counter.name, &limit.key, limit));
+        }
+    }
+}
+
+/// A key that is made up could be the name of a state of the store's, or of its overrides.
+fn check_prefix(limit: &Limit, counter: &SharedCounter, store: Option<&StoreChoice>, report: &mut Report) {
+    let Some(StoreChoice::Redis(redis)) = store else { return };
+    let rest = redis.prefix.strip_prefix(&counter.name);
+    if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':')) {
+        let message = format!(
+            "the counters of {} begin with \"{}:\", and so does what the store keeps (its prefix is \"{}\")",
+            limit.name, counter.name, redis.prefix
+        );
+        report.add(limit.at.0, message, "give the store another `prefix`, such as tidegate");
+    }
 }
 
 /// Parts are spelled out one after the other: only the last may hold what somebody sends, colons included.

@@ -23,7 +23,7 @@ rate-limit:
     /api/reports: { algorithm: LEAKY_BUCKET, capacity: 10, flow_rate: 0.5 }
     /api/**: { algorithm: FIXED_COUNTER, maxRequests: 300, windowSize: 60 }
   trusted-proxies: [10.0.0.0/8, 192.0.2.1]
-gateway: { listen: 127.0.0.1:8080, upstream: http://127.0.0.1:3000 }
+gateway: { listen: 127.0.0.1:8080, upstream: \"${UPSTREAM:-http://127.0.0.1:3000}\" }
 management: { endpoints: { web: { exposure: { include: \"*\" } } } }
 ";
 
@@ -119,6 +119,9 @@ fn what_is_imported_is_what_is_served() {
         );
         assert_eq!(policy.trusted, served.trusted);
         assert_eq!(policy.store, served.store);
+        if served.gateway.is_some() {
+            assert_eq!(policy.gateway, served.gateway);
+        }
     }
     let remarks = rate_limit("application.yaml", ALL).unwrap().remarks;
     let told: Vec<String> = remarks.iter().map(|remark| format!("{}: {remark}", remark.place)).collect();

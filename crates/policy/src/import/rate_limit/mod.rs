@@ -15,7 +15,7 @@ use members::plain;
 use read::Section;
 
 use super::Imported;
-use super::quote::flow;
+use super::quote::flow_of_policy;
 use crate::file::{Entry, Node, Report, Value, load};
 use crate::problem::{Place, Problem, Problems};
 
@@ -71,7 +71,7 @@ pub fn rate_limit(file_name: &str, text: &str) -> Result<Imported, Problems> {
     let mut deployment = String::new();
     for entry in &beside {
         // Writing to a string cannot fail.
-        let _ = writeln!(deployment, "{}: {}", entry.key, flow(&entry.value));
+        let _ = writeln!(deployment, "{}: {}", entry.key, flow_of_policy(&entry.value));
     }
     let has_face = beside.iter().any(|entry| FACES.contains(&entry.key.as_str()));
     Ok(Imported { text: write::policy(&section, &deployment, has_face), remarks })
