@@ -21,8 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 /// So many bytes of an answer are read: an endpoint that is another must not fill the memory.
 const MOST_BYTES: usize = 8 << 20;
 
-/// The operator's endpoint.
-#[derive(Debug)]
+/// The operator's endpoint, and what it demands; without `Debug`, since that is a secret.
 pub(crate) struct Admin {
     at: String,
     token: Option<String>,

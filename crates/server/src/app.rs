@@ -193,7 +193,7 @@ impl App {
             Some(resp::serve(self.resp?, in_force.limiter.clone(), in_force.resp_token.clone(), stop()).await)
         };
         let faces = async {
-            // Without a gateway or an API nothing drains, and health must still wait for the stop.
+            // Where none of these faces is, nothing drains, and health must still wait for the stop.
             let (gateway, api, envoy, resp, ()) =
                 tokio::join!(gateway, api, envoy, resp, draining.cancelled());
             drained.cancel();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use tidegate::Store;
-use tidegate_policy::{Identities, Policy, RedisChoice, RedisServers, RedisTls, StoreChoice};
+use tidegate_policy::{Identities, Policy, RedisChoice, RedisServers, RedisTls, SharedCounter, StoreChoice};
 use tidegate_store_redis::{OptionsError, RedisOptions, RedisStore, Secret, Servers, Tls};
 
 /// Why the store a policy names cannot be made; whether it answers is another matter.
@@ -52,7 +52,7 @@ pub fn connect(policy: &Policy) -> Result<Option<RedisStore>, SharedStoreError> 
     let StoreChoice::Redis(redis) = &policy.store else { return Ok(None) };
     let mut options = options(redis, policy.identities.as_ref())?;
     let counters = policy.limits().filter_map(|limit| limit.shared_counter.as_ref());
-    let counters: BTreeSet<&str> = counters.map(|counter| counter.name()).collect();
+    let counters: BTreeSet<&str> = counters.map(SharedCounter::name).collect();
     options.shared_counters = counters.into_iter().map(str::to_owned).collect();
     Ok(Some(RedisStore::connect(options)?))
 }

@@ -4,40 +4,25 @@ use axum::Json;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use http::header::CACHE_CONTROL;
-use serde::Deserialize;
 use serde_json::{Value, json};
 use tidegate::policy_file::overlay::{instant, numbers};
 use tidegate::{Decision, Limit, Span};
 
 use super::key::KeyCall;
 use super::reset::problem;
-use crate::api::{Members, read_call};
+use crate::api::read_call;
 use crate::problem::Problem;
 use crate::reload::Reloader;
 
-/// What is to be looked at.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct InspectCall {
-    /// The limit, `rule/limit`.
-    limit: String,
-    /// The values of its key, by their names in the policy.
-    #[serde(default)]
-    keys: Members<String>,
-    /// The one value of its key.
-    #[serde(default)]
-    key: Option<String>,
-}
-
 pub(super) async fn inspect(State(reloader): State<Reloader>, request: Request) -> Result<Response, Problem> {
-    let InspectCall { limit, keys, key } = read_call(request).await?;
+    let call: KeyCall = read_call(request).await?;
     let in_force = reloader.shared.in_force.limiter.snapshot();
-    let keys = KeyCall { keys, key }.values(&in_force, &limit)?;
-    let seen = in_force.inspect(&limit, &keys).await.map_err(problem)?;
+    let keys = call.values(&in_force)?;
+    let seen = in_force.inspect(&call.limit, &keys).await.map_err(problem)?;
     let states: Vec<Value> =
         seen.terms.iter().filter(|_| seen.counted).map(|(limit, decision)| state(limit, decision)).collect();
     let body = json!({
-        "limit": limit,
+        "limit": call.limit,
         "key": seen.identity,
         "at": instant(seen.at),
         "at_micros": seen.at.as_micros(),

@@ -12,9 +12,12 @@ use super::reset::problem;
 use crate::api::Members;
 use crate::problem::Problem;
 
-/// The members of a call that tell a key; everybody where neither is there.
-#[derive(Debug, Default, Deserialize)]
+/// A limit and one of its keys, as a call names them; everybody where it names no key.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct KeyCall {
+    /// The limit, `rule/limit`.
+    pub(super) limit: String,
     /// The values of the limit's key, by their names in the policy.
     #[serde(default)]
     pub(super) keys: Members<String>,
@@ -28,15 +31,12 @@ impl KeyCall {
     ///
     /// # Errors
     /// When one value is not enough, or both members are there.
-    pub(super) fn values(
-        &self,
-        in_force: &Snapshot,
-        limit: &str,
-    ) -> Result<BTreeMap<String, String>, Problem> {
+    pub(super) fn values(&self, in_force: &Snapshot) -> Result<BTreeMap<String, String>, Problem> {
         let Some(value) = &self.key else { return Ok(self.keys.0.clone()) };
         if !self.keys.0.is_empty() {
             return Err(Problem::of_member("key", "stands beside `keys`; give one of the two"));
         }
+        let limit = self.limit.as_str();
         let policy = in_force.policy();
         let found = policy.and_then(|policy| policy.limits().find(|one| one.name == limit));
         let Some(found) = found else {
@@ -61,15 +61,15 @@ impl KeyCall {
     ///
     /// # Errors
     /// When it is no key of the limit's.
-    pub(super) fn identity(&self, in_force: &Snapshot, limit: &str) -> Result<Option<String>, Problem> {
+    pub(super) fn identity(&self, in_force: &Snapshot) -> Result<Option<String>, Problem> {
         if let Some(name) = self.key.as_ref().filter(|key| is_identity(key) && self.keys.0.is_empty()) {
             return Ok(Some(name.clone()));
         }
-        let values = self.values(in_force, limit)?;
+        let values = self.values(in_force)?;
         if values.is_empty() {
             return Ok(None);
         }
-        let stored = in_force.stored_key(limit, &values).map_err(problem)?;
+        let stored = in_force.stored_key(&self.limit, &values).map_err(problem)?;
         let none = || {
             Problem::new(StatusCode::SERVICE_UNAVAILABLE, "the system gives no randomness for names of keys")
         };

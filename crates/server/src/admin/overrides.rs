@@ -54,20 +54,6 @@ struct PutCall {
     because: String,
 }
 
-/// An override that is to go.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct DeleteCall {
-    /// The limit, `rule/limit`.
-    limit: String,
-    /// The values of its key, by their names in the policy.
-    #[serde(default)]
-    keys: Members<String>,
-    /// The one value of its key, or the key's name outside.
-    #[serde(default)]
-    key: Option<String>,
-}
-
 pub(super) async fn list(State(reloader): State<Reloader>) -> Response {
     let views = reloader.shared.in_force.overrides.views();
     ([(CACHE_CONTROL, "no-store")], Json(json!({ "overrides": views }))).into_response()
@@ -79,9 +65,9 @@ pub(super) async fn put(State(reloader): State<Reloader>, request: Request) -> R
     let set = set(&call)?;
     let (lasts, because) = (lasts(&call.r#for)?, because(&call.because)?);
     let in_force = &reloader.shared.in_force;
-    let key = KeyCall { keys: call.keys, key: call.key };
-    let key = key.identity(&in_force.limiter.snapshot(), &call.limit)?;
-    let change = Change { limit: call.limit, key, set, because, lasts, by };
+    let on = KeyCall { limit: call.limit, keys: call.keys, key: call.key };
+    let key = on.identity(&in_force.limiter.snapshot())?;
+    let change = Change { limit: on.limit, key, set, because, lasts, by };
     let overrides = in_force.overrides.clone();
     // On its own: whoever asked may leave, and half of it must not be all.
     let put = finished(tokio::spawn(async move { overrides.put(change).await })).await;
@@ -92,12 +78,11 @@ pub(super) async fn put(State(reloader): State<Reloader>, request: Request) -> R
 
 pub(super) async fn delete(State(reloader): State<Reloader>, request: Request) -> Result<Response, Problem> {
     let by = peer(&request);
-    let DeleteCall { limit, keys, key } = read_call(request).await?;
+    let on: KeyCall = read_call(request).await?;
     let in_force = &reloader.shared.in_force;
-    let key = KeyCall { keys, key };
-    let key = key.identity(&in_force.limiter.snapshot(), &limit)?;
+    let key = on.identity(&in_force.limiter.snapshot())?;
     let overrides = in_force.overrides.clone();
-    let remove = async move { overrides.remove((&limit, key.as_deref()), by).await };
+    let remove = async move { overrides.remove((&on.limit, key.as_deref()), by).await };
     let removed = finished(tokio::spawn(remove)).await.map_err(problem)?;
     Ok(([(CACHE_CONTROL, "no-store")], Json(json!({ "removed": removed }))).into_response())
 }

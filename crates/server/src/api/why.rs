@@ -31,7 +31,7 @@ use crate::problem::Problem;
 #[schema(as = WhyRequest)]
 #[expect(dead_code, reason = "it only describes what is read as one or the other")]
 enum WhyCall {
-    Request(CheckCall),
+    Request(Box<CheckCall>),
     Descriptors(DescriptorsCall),
 }
 

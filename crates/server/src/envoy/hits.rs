@@ -52,6 +52,13 @@ struct Name {
     descriptor: String,
 }
 
+impl Name {
+    /// Returns the name of what is counted together in its domain.
+    fn other(&self) -> Self {
+        Self { domain: self.domain.clone(), descriptor: OTHER.to_owned() }
+    }
+}
+
 /// A series as it is told: its names, and its counts by result.
 #[derive(Debug)]
 pub(crate) struct Series {
@@ -87,13 +94,18 @@ impl Hits {
     }
 
     fn series(&self, name: Name) -> Arc<Counts> {
-        if let Some(known) = self.0.read().get(&name) {
-            return Arc::clone(known);
+        let name = if name.descriptor.len() > MAX_NAME { name.other() } else { name };
+        {
+            let all = self.0.read();
+            // What finds no room takes no lock for writing either, or clients who send ever new values would queue for it.
+            let full = || all.get(&name.other()).filter(|_| all.len() >= MAX_SERIES);
+            if let Some(known) = all.get(&name).or_else(full) {
+                return Arc::clone(known);
+            }
         }
         let mut all = self.0.write();
-        let fits = name.descriptor.len() <= MAX_NAME && (all.len() < MAX_SERIES || all.contains_key(&name));
-        let name = if fits { name } else { Name { descriptor: OTHER.to_owned(), ..name } };
-        Arc::clone(all.entry(name).or_default())
+        let fits = all.len() < MAX_SERIES || all.contains_key(&name);
+        Arc::clone(all.entry(if fits { name } else { name.other() }).or_default())
     }
 
     /// Returns every series, in the order of their names.

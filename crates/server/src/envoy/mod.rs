@@ -53,6 +53,7 @@ use decide::{Terms, decide};
 use hits::Hits;
 use message::Asked;
 use question::Question;
+pub(crate) use question::{MAX_DESCRIPTORS, MAX_ENTRIES, MAX_HITS};
 
 /// The service's full name.
 const SERVICE: &str = "envoy.service.ratelimit.v3.RateLimitService";

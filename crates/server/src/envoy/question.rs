@@ -10,11 +10,11 @@ use super::unit::Unit;
 
 /// The most descriptors of a question, and entries of a descriptor. Envoy's routes decide how many there are, not clients,
 /// and people write a few.
-pub(super) const MAX_DESCRIPTORS: usize = 128;
-const MAX_ENTRIES: usize = 64;
+pub(crate) const MAX_DESCRIPTORS: usize = 128;
+pub(crate) const MAX_ENTRIES: usize = 64;
 
 /// The most hits of a descriptor: the most a limit may hold.
-const MAX_HITS: u64 = 1 << 30;
+pub(crate) const MAX_HITS: u64 = 1 << 30;
 
 /// A question that makes sense.
 #[derive(Debug)]

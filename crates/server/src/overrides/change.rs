@@ -71,9 +71,12 @@ impl Overrides {
         found.notes.sort_by(|one, other| one.name.cmp(&other.name));
         self.installed(found).await;
         drop(turn);
-        self.view(&name)
-            .map(|view| (view, replaced))
-            .ok_or_else(|| Fault::Missing("it has ended already".to_owned()))
+        self.view(&name).map(|view| (view, replaced)).ok_or_else(|| {
+            Fault::Missing(
+                "it is in the store, and not in force here: it has ended already, or the log says why"
+                    .to_owned(),
+            )
+        })
     }
 
     /// Removes an override for every instance.

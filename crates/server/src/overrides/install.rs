@@ -16,7 +16,7 @@ impl Overrides {
             let text = match serde_json::from_str::<Text>(&note.text) {
                 Ok(text) => text,
                 Err(error) => {
-                    // Of another version, say: it is shown to nobody, and told rarely.
+                    // Of another version, say: it is shown to nobody, and told at debug, since it is read twice a second.
                     tracing::debug!(name = ?note.name, %error, "an override in the store cannot be read");
                     return None;
                 }

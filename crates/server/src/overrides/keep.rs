@@ -1,6 +1,7 @@
 //! Seeing what other instances change, and ending what has ended.
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tidegate::StoreError;
@@ -64,12 +65,17 @@ impl Overrides {
 
     /// Puts into force what the store says.
     async fn look(&self) -> Result<(), StoreError> {
-        let _turn = self.turn.lock().await;
+        let turn = Arc::clone(&self.turn).lock_owned().await;
         let store = self.limiter.store();
         let Some(notes) = store.notes() else { return Ok(()) };
         let found = notes.all().await?;
         let (this, received) = (self.clone(), Instant::now());
-        aside(move || this.install(&found, received)).await;
+        // The turn ends with the installing, which goes on when nobody waits for it any more.
+        aside(move || {
+            this.install(&found, received);
+            drop(turn);
+        })
+        .await;
         Ok(())
     }
 }

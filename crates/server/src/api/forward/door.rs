@@ -4,12 +4,13 @@
 //! instead of naming networks, whoever reaches the listener is a hop: on loopback, or with the token.
 
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use axum::response::{IntoResponse, Response};
 use http::header::WWW_AUTHENTICATE;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use parking_lot::Mutex;
 use tidegate::policy_file::Policy;
 use tidegate_tower::PeerAddr;
 
@@ -21,12 +22,31 @@ use crate::problem::Problem;
 /// The field of the token. `Authorization` is the client's own in these calls.
 pub(super) static TOKEN: HeaderName = HeaderName::from_static("x-tidegate-token");
 
-/// The door, and whether it has been told in the log who was turned away.
+/// How long the log keeps quiet about who was turned away once it has told of one: anybody may ask, and often.
+const QUIET: Duration = Duration::from_mins(1);
+
+/// The door, and when the log has told who was turned away.
 #[derive(Debug)]
 pub(super) struct Door {
     token: TokenInForce,
-    told_of_stranger: AtomicBool,
-    told_of_unreadable: AtomicBool,
+    strangers: Told,
+    unreadable: Told,
+}
+
+/// When something was last told.
+#[derive(Debug, Default)]
+struct Told(Mutex<Option<Instant>>);
+
+impl Told {
+    /// Returns whether it is to be told again, and takes it as told.
+    fn is_due(&self, now: Instant) -> bool {
+        let mut last = self.0.lock();
+        let is_due = last.is_none_or(|last| now.saturating_duration_since(last) >= QUIET);
+        if is_due {
+            *last = Some(now);
+        }
+        is_due
+    }
 }
 
 /// Why a call is not answered with what becomes of the request.
@@ -46,7 +66,7 @@ pub(super) enum Turned {
 
 impl Door {
     pub(super) fn new(token: TokenInForce) -> Self {
-        Self { token, told_of_stranger: AtomicBool::default(), told_of_unreadable: AtomicBool::default() }
+        Self { token, strangers: Told::default(), unreadable: Told::default() }
     }
 
     /// Returns the proxy that asks, and takes the token out of its call.
@@ -65,7 +85,7 @@ impl Door {
         if policy.is_some_and(|policy| policy.trusted.trusts(peer)) {
             return Ok(peer);
         }
-        if !self.told_of_stranger.swap(true, Ordering::Relaxed) {
+        if self.strangers.is_due(Instant::now()) {
             tracing::warn!(
                 %peer,
                 "somebody who is not in trusted_proxies asks about requests and is refused; \
@@ -87,7 +107,7 @@ impl Door {
 
     /// Turns a call away that does not say which request it is about.
     pub(super) fn unreadable(&self, error: Unreadable) -> Turned {
-        if !self.told_of_unreadable.swap(true, Ordering::Relaxed) {
+        if self.unreadable.is_due(Instant::now()) {
             tracing::warn!(why = %error, "a proxy asks about a request that cannot be told");
         }
         Turned::Unreadable(error)
@@ -127,5 +147,18 @@ impl IntoResponse for Turned {
             response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
         }
         response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Guards against a stranger who keeps the log from telling of the proxy that comes after, and against one that fills it.
+    #[test]
+    fn who_is_turned_away_is_told_of_once_a_minute() {
+        let (told, start) = (Told::default(), Instant::now());
+        let after = |secs| told.is_due(start + Duration::from_secs(secs));
+        assert_eq!([0, 0, 59, 60, 61, 119, 120].map(after), [true, false, false, true, false, false, true]);
     }
 }

@@ -13,13 +13,11 @@ use utoipa::ToSchema;
 use super::super::fields::{Members, Whole};
 use super::super::verdict::Checked;
 use super::RuleView;
+use crate::envoy::{MAX_DESCRIPTORS, MAX_ENTRIES, MAX_HITS};
 use crate::problem::Problem;
 
-/// The most units a limit may hold.
-const MAX_HITS: u64 = 1 << 30;
-/// As many as the face for Envoy takes.
-const MAX_DESCRIPTORS: usize = 128;
-const MAX_ENTRIES: usize = 64;
+/// A descriptor's entries, and its units.
+type Asked<'a> = (Vec<(&'a str, &'a str)>, Option<u32>);
 
 /// A call as Envoy makes it: a domain, and descriptors that are decided each like a request of its own.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -140,7 +138,7 @@ impl DescriptorsCall {
 }
 
 impl DescriptorCall {
-    fn read(&self, place: usize) -> Result<(Vec<(&str, &str)>, Option<u32>), Problem> {
+    fn read(&self, place: usize) -> Result<Asked<'_>, Problem> {
         let member = || format!("descriptors[{place}].entries");
         if !(1..=MAX_ENTRIES).contains(&self.entries.len()) {
             return Err(Problem::of_member(
