@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::entry::Writer;
 use super::{Key, Origin, Part, Source, SourceKind};
 
 /// Who decides what a part's value is.
@@ -11,13 +12,14 @@ pub enum Chooser {
     Nobody,
     /// Whoever issues verified tokens (a claim): each caller has one, and cannot write another.
     Issuer,
-    /// What stands in front: a header field that only a trusted peer can send, a descriptor.
+    /// What stands in front: a header field that only a trusted peer can send, what Envoy has found out.
     Edge,
     /// The network: an address. Who has many addresses has many keys, and who shares one shares the key.
     Network,
     /// The caller, about himself: a header field or a cookie. He may leave it out or write another.
     Caller,
-    /// Whoever calls, about anybody: the path, the query, the body. A stranger can name his victim there.
+    /// Whoever calls, about anybody: the path, the query, the body, what Envoy copies of these. A stranger can name his victim
+    /// there.
     Stranger,
 }
 
@@ -84,12 +86,25 @@ impl Part {
     }
 }
 
+impl From<Writer> for Chooser {
+    fn from(writer: Writer) -> Self {
+        match writer {
+            Writer::Configuration => Self::Nobody,
+            Writer::Connection => Self::Network,
+            Writer::Verified => Self::Edge,
+            // A header field may be about the caller alone, but a policy does not say what is copied.
+            Writer::Client => Self::Stranger,
+        }
+    }
+}
+
 impl SourceKind {
     fn chooser(&self) -> Chooser {
         match self {
             Self::Method | Self::Route => Chooser::Nobody,
             Self::Claim(_) => Chooser::Issuer,
-            Self::TrustedHeader(_) | Self::Descriptor(_) => Chooser::Edge,
+            Self::TrustedHeader(_) => Chooser::Edge,
+            Self::Descriptor(entry) => entry.writer().into(),
             Self::ClientIp { .. } => Chooser::Network,
             Self::Header(_) | Self::Cookie(_) => Chooser::Caller,
             Self::Query(_) | Self::Path(_) | Self::Json(_) | Self::Form(_) | Self::RequestPath => {
@@ -146,5 +161,49 @@ rules:
         );
         let account = policy.limits().nth(3).map(|limit| limit.key.chosen()[0][0].called.to_vec());
         assert_eq!(account, Some(vec!["user".to_owned()]));
+    }
+
+    /// Guards the threat model against an entry taken for Envoy's word that any client writes, and against one that goes by
+    /// another name in its rule.
+    #[test]
+    fn an_entry_is_a_strangers_unless_envoy_writes_it_or_has_verified_it() {
+        let text = r"
+tidegate: 1
+envoy: { listen: 127.0.0.1:0 }
+keys:
+  address: { descriptor: remote_address }
+  caller: { descriptor: caller }
+  network: { descriptor: masked_remote_address }
+  cluster: { descriptor: source_cluster }
+  account: { descriptor: account }
+  verified: { descriptor: account, from: envoy }
+rules:
+  - name: all
+    match:
+      domain: shop
+      descriptor: [{ key: remote_address, as: caller }, masked_remote_address, source_cluster, account, { key: x, as: remote_address }]
+    limits:
+      - { name: a, says: x, key: caller, fixed_window: { limit: 1, window: 1m } }
+      - { name: b, says: x, key: network, fixed_window: { limit: 1, window: 1m } }
+      - { name: c, says: x, key: cluster, fixed_window: { limit: 1, window: 1m } }
+      - { name: d, says: x, key: account, fixed_window: { limit: 1, window: 1m } }
+      - { name: e, says: x, key: verified, fixed_window: { limit: 1, window: 1m } }
+      - { name: f, says: x, key: address, fixed_window: { limit: 1, window: 1m } }
+      - { name: g, says: x, key: [account, caller], fixed_window: { limit: 1, window: 1m } }
+";
+        let policy = parse_embedded("policy.yaml", text).unwrap_or_else(|problems| panic!("{problems}"));
+        let choosers: Vec<Vec<Chooser>> = policy.limits().map(|limit| limit.key.choosers()).collect();
+        assert_eq!(
+            choosers,
+            [
+                vec![Chooser::Network],
+                vec![Chooser::Network],
+                vec![Chooser::Nobody],
+                vec![Chooser::Stranger],
+                vec![Chooser::Edge],
+                vec![Chooser::Stranger],
+                vec![Chooser::Network, Chooser::Stranger],
+            ]
+        );
     }
 }

@@ -10,6 +10,7 @@
 mod body;
 mod chooser;
 mod derived;
+mod entry;
 mod items;
 mod json;
 mod jwt;
@@ -29,6 +30,7 @@ use smallvec::SmallVec;
 
 pub use chooser::{Chooser, Chosen};
 pub(crate) use derived::{Derived, DerivedKind};
+pub(crate) use entry::Entry;
 pub(crate) use items::items;
 pub(crate) use json::Pointer;
 pub(crate) use jwt::{Claim, KeySet, Tokens, Verifier};

@@ -1,7 +1,7 @@
 //! What keys are made of, for whoever judges a policy instead of a request.
 
 use crate::cost::{CostHeader, CostTable};
-use crate::key::{DerivedKind, Key, Normalizer, Origin, Part, Source, SourceKind};
+use crate::key::{DerivedKind, Entry, Key, Normalizer, Origin, Part, Source, SourceKind};
 
 /// Where a value of a key comes from; names are those in the request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub enum Reads<'k> {
     Form(&'k str),
     /// A cookie.
     Cookie(&'k str),
-    /// An entry of Envoy's descriptors.
+    /// An entry of Envoy's descriptors, by its key or by the name that a rule gives it.
     Descriptor(&'k str),
     /// A claim of a verified token.
     Claim(&'k str),
@@ -52,10 +52,22 @@ pub struct KeySource<'k> {
     pub name: &'k str,
     /// Where its value comes from.
     pub reads: Reads<'k>,
+    /// The key of the entry of Envoy's descriptors, where the rule of its limit gives it another name.
+    pub entry: Option<&'k str>,
     /// Whether spellings in upper and lower case are one value.
     pub lowercased: bool,
     /// Whether a phone number is brought into its international form.
     pub international: bool,
+}
+
+impl<'k> KeySource<'k> {
+    /// Returns the key of the entry of Envoy's descriptors that it reads, if it reads one.
+    pub fn entry_key(&self) -> Option<&'k str> {
+        match self.reads {
+            Reads::Descriptor(name) => Some(self.entry.unwrap_or(name)),
+            _ => None,
+        }
+    }
 }
 
 impl Key {
@@ -113,9 +125,18 @@ impl Part {
         places.push(KeySource {
             name: &self.name,
             reads,
+            entry: self.entry().and_then(|entry| entry.renamed.0.as_deref()),
             lowercased: steps.contains(&Normalizer::Lowercase),
             international: steps.iter().any(|step| matches!(step, Normalizer::E164(_))),
         });
+    }
+
+    /// Returns the entry of Envoy's descriptors that it reads, if it reads one.
+    fn entry(&self) -> Option<&Entry> {
+        match &self.from {
+            Origin::One(Source { kind: SourceKind::Descriptor(entry), .. }) => Some(entry),
+            _ => None,
+        }
     }
 
     fn origins(&self) -> Vec<KeySource<'_>> {
@@ -150,7 +171,7 @@ impl Source {
             SourceKind::Json(pointer) => Reads::Json(pointer.to_string()),
             SourceKind::Form(name) => Reads::Form(name),
             SourceKind::Cookie(name) => Reads::Cookie(name),
-            SourceKind::Descriptor(name) => Reads::Descriptor(name),
+            SourceKind::Descriptor(entry) => Reads::Descriptor(&entry.name),
             SourceKind::Claim(claim) => Reads::Claim(&claim.name),
             SourceKind::Method => Reads::Method,
             SourceKind::Route => Reads::Route,

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::entry::Entry;
 use super::{DerivedKind, Key, Origin, Part, SourceKind, push_choice};
 use crate::request::{Ambiguous, Facts};
 
@@ -120,7 +121,10 @@ impl fmt::Display for SourceKind {
             Self::Claim(claim) => {
                 write!(f, "claim {} of the token in {}", claim.name, claim.verifier.header)
             }
-            Self::Descriptor(name) => write!(f, "descriptor {name}"),
+            Self::Descriptor(Entry { name, vouched: true, .. }) => {
+                write!(f, "descriptor {name}, found out by Envoy")
+            }
+            Self::Descriptor(Entry { name, .. }) => write!(f, "descriptor {name}"),
             Self::Method => f.write_str("method"),
             Self::Route => f.write_str("route"),
             Self::RequestPath => f.write_str("path of the request"),

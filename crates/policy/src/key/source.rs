@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use http::HeaderName;
 use percent_encoding::percent_decode_str;
 
+use super::entry::Entry;
 use super::jwt::Claim;
 use super::normalize::Normalizer;
 use super::value::Value;
@@ -40,7 +41,7 @@ pub(crate) enum SourceKind {
     /// A cookie.
     Cookie(String),
     /// An entry of one of Envoy's descriptors; in a request there is none, unless it is given ready-made.
-    Descriptor(String),
+    Descriptor(Entry),
     /// A claim of a verified token.
     Claim(Claim),
     /// The request's method.
@@ -74,7 +75,7 @@ impl SourceKind {
 impl Source {
     /// Returns the name under which a value is given ready-made: the key's, or the descriptor's own.
     pub(super) fn ready_name<'a>(&'a self, key: &'a str) -> &'a str {
-        if let SourceKind::Descriptor(name) = &self.kind { name } else { key }
+        if let SourceKind::Descriptor(entry) = &self.kind { &entry.name } else { key }
     }
 
     /// Reads the value; `None` when there is none.
@@ -131,9 +132,9 @@ impl Source {
             SourceKind::Route => Ok(Some(Cow::Borrowed(facts.route()))),
             SourceKind::RequestPath => Ok(Some(Cow::Borrowed(facts.path()))),
             SourceKind::Claim(claim) => claim.read(facts),
-            SourceKind::Descriptor(name) => {
+            SourceKind::Descriptor(entry) => {
                 let several = "is the key of several entries; give each a name with `as` in the rule's match";
-                let value = facts.entry(name).map_err(|_| Unread::Ambiguous(several))?;
+                let value = facts.entry(&entry.name).map_err(|_| Unread::Ambiguous(several))?;
                 Ok(value.map(Cow::Borrowed))
             }
             SourceKind::ClientIp { .. } => Ok(None),

@@ -37,12 +37,16 @@ fn source() -> Value {
     let mut members = sources;
     members.push(member("normalize", "Spellings that are brought together.", one_or_more(&step())));
     members.push(called());
-    let from = one_of_words(&["trusted_proxies"]);
-    members.push(member("from", "Who is believed: a header field of anybody else is missing.", from));
+    let from = one_of_words(&["trusted_proxies", "envoy"]);
+    let believed =
+        "Who is believed: a header field of anybody else is missing; an entry is found out by Envoy.";
+    members.push(member("from", believed, from));
     let mut schema = object(members);
     if let Value::Object(object) = &mut schema {
         object.insert("oneOf".to_owned(), Value::Array(names));
-        object.insert("dependentRequired".to_owned(), json!({ "from": ["header"] }));
+        let of = |source: &str, from: &str| json!({ "required": [source], "properties": { "from": { "const": from } } });
+        let either = json!([{ "properties": { "from": false } }, of("header", "trusted_proxies"), of("descriptor", "envoy")]);
+        object.insert("anyOf".to_owned(), either);
     }
     schema
 }

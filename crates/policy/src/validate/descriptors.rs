@@ -39,6 +39,25 @@ pub(super) fn matcher(fields: &mut Fields<'_>, report: &mut Report) -> Option<Ma
     Some(Matcher { descriptor: Some(pattern), ..Matcher::ANY })
 }
 
+/// Tells the keys of a rule's limits which entries they read, where its match gives these other names: whoever judges a key
+/// asks who writes the entry, whatever it is called here.
+pub(super) fn rename(rule: &mut Rule) {
+    let patterns: Vec<&DescriptorPattern> =
+        rule.matches.iter().filter_map(|matcher| matcher.descriptor.as_ref()).collect();
+    let key = |name: &str| {
+        let mut keys = patterns.iter().map(|pattern| {
+            let mut entries = pattern.entries.iter().flatten();
+            entries.find(|entry| entry.name() == name).map_or(name, |entry| entry.key.as_str())
+        });
+        let first = keys.next().filter(|key| *key != name)?;
+        // Where it is one entry here and another one there, it stays by its name.
+        keys.all(|key| key == first).then(|| first.to_owned())
+    };
+    for part in rule.limits.iter_mut().flat_map(|limit| &mut limit.key.parts) {
+        part.rename(&key);
+    }
+}
+
 fn entries(node: &Node, report: &mut Report) -> Option<Vec<EntryPattern>> {
     let items = list(node, "descriptor", report)?;
     if items.is_empty() {

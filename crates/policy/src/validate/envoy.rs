@@ -7,7 +7,7 @@ use super::rules::PlacedRule;
 use crate::descriptor::EntryPattern;
 use crate::file::{Fields, Node, Report, Value, nearest, one_or_more};
 use crate::problem::Place;
-use crate::rule::EnvoyTerms;
+use crate::rule::{EnvoyTerms, Rule};
 
 /// Members of a rule that say how it limits, which mean nothing where all is refused or nothing is limited.
 pub(super) const OF_LIMITING: [&str; 6] =
@@ -119,18 +119,19 @@ impl Placed {
     }
 }
 
+/// Returns the domains whose descriptors a rule applies to.
+fn domains(rule: &Rule) -> BTreeSet<String> {
+    let patterns = rule.matches.iter().filter_map(|matcher| matcher.descriptor.as_ref());
+    patterns.map(|pattern| pattern.domain.clone()).collect()
+}
+
 /// Finds the rules that others replace by the names they have over all files; a team's own come first.
 pub(super) fn resolve(rules: &mut [PlacedRule], report: &mut Report) {
-    let known: Vec<(String, bool)> = rules
-        .iter()
-        .map(|placed| {
-            let rule = &placed.rule;
-            (rule.name.clone(), rule.matches.iter().any(|matcher| matcher.descriptor.is_some()))
-        })
-        .collect();
+    let known: Vec<(String, BTreeSet<String>)> =
+        rules.iter().map(|placed| (placed.rule.name.clone(), domains(&placed.rule))).collect();
     for placed in rules {
         let team = placed.rule.name.split_once('/').map(|(team, _)| team);
-        let mut replaces = Vec::new();
+        let (mut replaces, own_domains) = (Vec::new(), domains(&placed.rule));
         for (name, place) in std::mem::take(&mut placed.replaces) {
             let own = team.map(|team| format!("{team}/{name}"));
             let find = |wanted: &str| known.iter().find(|(rule, _)| rule == wanted);
@@ -147,12 +148,20 @@ pub(super) fn resolve(rules: &mut [PlacedRule], report: &mut Report) {
                 Some((rule, _)) if *rule == placed.rule.name => {
                     report.add(place, format!("the rule {rule} replaces itself"), "name another one");
                 }
-                Some((rule, false)) => {
+                Some((rule, others)) if others.is_empty() => {
                     let message =
                         format!("the rule {rule} is for requests, and is never met by a descriptor");
                     report.add(place, message, "name a rule for descriptors");
                 }
-                Some((rule, true)) => replaces.push(rule.clone()),
+                Some((rule, others)) if own_domains.is_disjoint(others) => {
+                    let listed: Vec<&str> = others.iter().map(String::as_str).collect();
+                    let message = format!(
+                        "the rule {rule} is for domain {}, and a call has one domain: they never meet",
+                        listed.join(", ")
+                    );
+                    report.add(place, message, "name a rule of the same domain");
+                }
+                Some((rule, _)) => replaces.push(rule.clone()),
             }
         }
         placed.rule.envoy.replaces = replaces;

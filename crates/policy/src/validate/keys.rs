@@ -10,7 +10,9 @@ use smallvec::SmallVec;
 use super::{entries, proxies};
 use crate::Reading;
 use crate::file::{Entry, Fields, Node, Report, Value, list, nearest, one_or_more};
-use crate::key::{Derived, DerivedKind, Key, Normalizer, Origin, Part, Pointer, Source, SourceKind};
+use crate::key::{
+    Derived, DerivedKind, Entry as EnvoyEntry, Key, Normalizer, Origin, Part, Pointer, Source, SourceKind,
+};
 use crate::problem::At;
 
 const BUILT_IN: [&str; 4] = ["global", "client_ip", "method", "route"];
@@ -264,7 +266,7 @@ impl<'a> Table<'a> {
         }
         fields.finish(&[], report);
         let (source, entry) = *found.first()?;
-        let is_trusted = from.is_some_and(|from| proxies::trusts(from, &found, report));
+        let is_believed = from.is_some_and(|from| proxies::believes(from, &found, report));
         let normalize = steps.map(|steps| steps::read(&steps.value, report)).unwrap_or_default();
         let node = &entry.value;
         let derived = DERIVED.iter().find(|(_, key)| *key == source).map(|(kind, _)| *kind);
@@ -280,7 +282,10 @@ impl<'a> Table<'a> {
                 _ => kind(source, node, report)?,
             };
             let kind = match kind {
-                SourceKind::Header(name) if is_trusted => SourceKind::TrustedHeader(name),
+                SourceKind::Header(name) if is_believed => SourceKind::TrustedHeader(name),
+                SourceKind::Descriptor(entry) => {
+                    SourceKind::Descriptor(EnvoyEntry { vouched: is_believed, ..entry })
+                }
                 kind => kind,
             };
             Origin::One(Source { kind, normalize })
@@ -366,7 +371,7 @@ fn kind(source: &str, node: &Node, report: &mut Report) -> Option<SourceKind> {
         "request" => node.choice("request", &[((), "path")], report).map(|()| SourceKind::RequestPath),
         "path" => Some(SourceKind::Path(text.to_owned())),
         "form" => Some(SourceKind::Form(text.to_owned())),
-        "descriptor" => Some(SourceKind::Descriptor(text.to_owned())),
+        "descriptor" => Some(SourceKind::Descriptor(EnvoyEntry::new(text, false))),
         _ => Some(SourceKind::Cookie(text.to_owned())),
     }
 }

@@ -6,6 +6,7 @@ use crate::file::{Entry, Fields, Node, Report};
 use crate::key::{Origin, Part, Source, SourceKind};
 
 const TRUSTED: &str = "trusted_proxies";
+const ENVOY: &str = "envoy";
 
 /// Reads `header` and `from` of `what`: a field that is read when a trusted peer sends it.
 pub(super) fn header(fields: &mut Fields<'_>, what: &str, report: &mut Report) -> Option<Part> {
@@ -26,27 +27,34 @@ pub(super) fn header(fields: &mut Fields<'_>, what: &str, report: &mut Report) -
     Some(Part::new(format!("header {name}"), Vec::new(), from))
 }
 
-/// Reads `from` of a key: whether its source is taken from trusted proxies only, which only a header field can be.
-pub(super) fn trusts(from: &Entry, found: &[(&str, &Entry)], report: &mut Report) -> bool {
+/// Reads `from` of a key: whether its source is taken from trusted proxies only, which only a header field can be, or found
+/// out by Envoy, which only an entry can be.
+pub(super) fn believes(from: &Entry, found: &[(&str, &Entry)], report: &mut Report) -> bool {
     let [(source, _)] = found else { return false };
-    if *source == "header" {
-        return is_trusted(&from.value, report);
+    match *source {
+        "header" => return is_trusted(&from.value, report),
+        "descriptor" => return names(&from.value, ENVOY, report),
+        _ => {}
     }
     let message = format!("`from` has no meaning beside `{source}`");
-    report.add(from.place, message, "remove it: it says who is believed of a `header`");
+    report.add(from.place, message, "remove it: it says who is believed of a `header` or a `descriptor`");
     false
 }
 
-/// Returns whether a `from` names those who are believed; anything else is reported.
 fn is_trusted(from: &Node, report: &mut Report) -> bool {
-    if from.scalar() == Some(TRUSTED) {
+    names(from, TRUSTED, report)
+}
+
+/// Returns whether a `from` names those who are believed; anything else is reported.
+fn names(from: &Node, believed: &str, report: &mut Report) -> bool {
+    if from.scalar() == Some(believed) {
         return true;
     }
     let message = match from.scalar() {
         Some(given) => format!("from \"{given}\" is not known"),
         None => format!("from has to be a word, and this is {}", from.kind()),
     };
-    report.add(from.place, message, format!("write `from: {TRUSTED}`: nobody else is believed"));
+    report.add(from.place, message, format!("write `from: {believed}`: nobody else is believed"));
     false
 }
 

@@ -81,8 +81,8 @@ fn unreadable(what: &str, part: &Part, patterns: &[&DescriptorPattern]) -> Optio
             if why.iter().any(Option::is_none) { None } else { why.swap_remove(0) }
         }
         Origin::Derived(derived) => unreadable(what, &derived.of, patterns),
-        Origin::One(Source { kind: SourceKind::Descriptor(name), .. }) => {
-            patterns.iter().find_map(|pattern| lacks(what, name, pattern))
+        Origin::One(Source { kind: SourceKind::Descriptor(entry), .. }) => {
+            patterns.iter().find_map(|pattern| lacks(what, &entry.name, pattern))
         }
         Origin::One(Source { kind: SourceKind::ClientIp { .. }, .. }) => {
             let without = patterns.iter().find(|pattern| !descriptors::tells_client(pattern))?;

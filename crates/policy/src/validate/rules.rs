@@ -160,6 +160,7 @@ fn rule<'n>(
     placed.place = name_node.map_or(node.place, |node| node.place);
     placed.rule.at = At(placed.place);
     placed.match_place = match_node.map_or(node.place, |node| node.place);
+    descriptors::rename(&mut placed.rule);
     descriptors::check(&placed.rule, (placed.match_place, except_place), report);
     reachable::check(&placed, report);
     if let Some(terms) = terms {

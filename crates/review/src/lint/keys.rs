@@ -159,7 +159,7 @@ fn of_addresses(
         let prefixes = limit.key.parts().flatten().find_map(|place| match place.reads {
             Reads::Address { ipv4, ipv6 } => Some((ipv4, ipv6)),
             // Envoy's entry is counted on as it is written.
-            Reads::Descriptor("remote_address") => {
+            Reads::Descriptor(_) if place.entry_key() == Some("remote_address") => {
                 whole = true;
                 Some((32, 128))
             }

@@ -34,11 +34,12 @@ pub fn kind(place: &KeySource<'_>) -> Kind {
         Reads::Everyone | Reads::Method | Reads::Route | Reads::PhoneCountry | Reads::PhonePrefix => {
             Kind::Few
         }
-        Reads::Descriptor(name) if FEW.contains(&name) => Kind::Few,
+        Reads::Descriptor(_) if is_entry(place, &FEW) => Kind::Few,
         Reads::Address { .. } => Kind::Address,
         _ if is_address(place) => Kind::Address,
         // Where a pattern applies, there is always another path.
         Reads::Cookie(_) | Reads::Header(_) | Reads::RequestPath => Kind::Renewable,
+        Reads::Descriptor(_) if place.entry_key().is_some_and(|key| key.ends_with("path")) => Kind::Renewable,
         _ if is_called(place, &RENEWABLE) => Kind::Renewable,
         _ => Kind::Somebody,
     }
@@ -69,9 +70,13 @@ pub(super) fn is_everyone(key: &Key) -> bool {
 pub(super) fn is_address(place: &KeySource<'_>) -> bool {
     match place.reads {
         Reads::Address { .. } => true,
-        Reads::Descriptor(name) => ADDRESSES.contains(&name),
-        _ => false,
+        _ => is_entry(place, &ADDRESSES),
     }
+}
+
+/// Returns whether a place reads one of these entries of Envoy's descriptors, whatever the rule calls it.
+fn is_entry(place: &KeySource<'_>, keys: &[&str]) -> bool {
+    place.entry_key().is_some_and(|key| keys.contains(&key))
 }
 
 /// Returns whether a rule is for Envoy's descriptors.
@@ -103,5 +108,5 @@ fn is_called(place: &KeySource<'_>, words: &[&str]) -> bool {
         let text = text.to_ascii_lowercase();
         words.iter().any(|word| text.contains(word))
     };
-    says(place.name) || field(place).is_some_and(says)
+    says(place.name) || field(place).is_some_and(says) || place.entry_key().is_some_and(says)
 }

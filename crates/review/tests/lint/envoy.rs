@@ -87,6 +87,74 @@ fn explanations_and_threat_models_speak_of_descriptors() {
     assert_eq!(rules[2].to_json()["unlimited"], true);
     let model = ThreatModel::of("envoy.yaml", &policy).to_markdown();
     assert!(model.contains("domain shop, descriptor (path=/otp/verify, remote_address)"), "{model}");
-    assert!(model.contains("what stands in front"), "{model}");
+    assert!(model.contains("| caller | the network |"), "{model}");
     assert!(model.contains("whoever shares the victim's address"), "{model}");
+}
+
+/// Guards against an entry that any client writes being taken for Envoy's word, and against one that is judged by what a rule
+/// calls it: an address that goes by another name, and another entry that goes by the address's.
+#[test]
+fn an_entry_is_judged_by_who_writes_it_whatever_the_rule_calls_it() {
+    let rule = |descriptor: &str, key: &str| {
+        format!(
+            "tidegate: 1
+envoy: {{ listen: 127.0.0.1:0 }}
+keys: {{ told: {key} }}
+rules:
+  - name: verify
+    class: login
+    on_store_failure: deny
+    match: {{ domain: shop, descriptor: [{descriptor}] }}
+    limits:
+      - name: all
+        says: Five in any minute, per told.
+        key: told
+        sliding_log: {{ limit: 5, window: 1m }}
+"
+        )
+    };
+    for (descriptor, key, chosen_by, locked_out_by) in [
+        ("account", "{ descriptor: account }", "a stranger", "any stranger who names the victim"),
+        (
+            "account",
+            "{ descriptor: account, from: envoy }",
+            "what stands in front",
+            "only whoever has what the victim was given",
+        ),
+        (
+            "remote_address",
+            "{ descriptor: remote_address }",
+            "the network",
+            "whoever shares the victim's address",
+        ),
+        (
+            "{ key: remote_address, as: who }",
+            "{ descriptor: who }",
+            "the network",
+            "whoever shares the victim's address",
+        ),
+        (
+            "{ key: account, as: remote_address }",
+            "{ descriptor: remote_address }",
+            "a stranger",
+            "any stranger who names the victim",
+        ),
+        (
+            "source_cluster",
+            "{ descriptor: source_cluster }",
+            "nobody",
+            "anybody, and with the victim everyone",
+        ),
+        ("path", "{ descriptor: path }", "a stranger", "whoever knows what the victim sends"),
+    ] {
+        let policy = parse("envoy.yaml", &rule(descriptor, key)).unwrap_or_else(|wrong| panic!("{wrong}"));
+        let model = ThreatModel::of("envoy.yaml", &policy).to_markdown();
+        assert!(model.contains(&format!("| told | {chosen_by} |")), "{descriptor} {key}: {model}");
+        assert!(model.contains(&format!("requests, {locked_out_by} |")), "{descriptor} {key}: {model}");
+        let findings = reviewed("envoy.yaml", &rule(descriptor, key));
+        let has = |id: &str| said(&findings, id).is_some();
+        let is_address = chosen_by == "the network";
+        assert_eq!(has("address-told-by-envoy"), is_address, "{descriptor} {key}: {findings:?}");
+        assert_eq!(has("ipv6-too-narrow"), is_address, "{descriptor} {key}: {findings:?}");
+    }
 }

@@ -3,7 +3,8 @@
 use std::net::IpAddr;
 
 use tidegate_policy::{
-    Cost, Descriptor, DescriptorPattern, EntryPattern, KeySource, Limit, Policy, Reads, Rule, ValuePattern,
+    Chooser, Cost, Descriptor, DescriptorPattern, EntryPattern, KeySource, Limit, Policy, Reads, Rule,
+    ValuePattern,
 };
 use tidegate_review::{KeyKind, key_kind};
 
@@ -17,6 +18,10 @@ use crate::adversary::{at_victim, home};
 const MOST: usize = 512;
 /// The entry that holds the client's address.
 const ADDRESS: &str = "remote_address";
+/// The entry that holds its network.
+const NETWORK: &str = "masked_remote_address";
+/// What entries that hold the path are called, in the end.
+const PATH: &str = "path";
 /// An entry of Envoy's configuration, for a descriptor that needs none by its rule.
 const CONFIGURED: &str = "generic_key";
 /// The domain that is asked under where no rule names one.
@@ -133,9 +138,8 @@ fn values(entry: &EntryPattern, rule: &Rule, phones: &Phones) -> Vec<Value> {
     };
     // What one star stands for is enough to tell values apart; the others stand for nothing.
     let behind = behind.replace('*', "");
-    let is_read = places(rule).any(|place| place.reads == Reads::Descriptor(entry.name()));
     let mut all: Vec<Value> = Vec::new();
-    if !is_read {
+    if read(entry, rule).is_none() {
         all.extend(cheapest(entry, rule).map(Value::Fixed));
     }
     if let Some(what) = what(entry, rule) {
@@ -145,12 +149,15 @@ fn values(entry: &EntryPattern, rule: &Rule, phones: &Phones) -> Vec<Value> {
             behind: format!("{right}{behind}"),
         });
         // An address has nothing around it.
-        let most = if matches!(what, What::Address | What::Network) { 1 } else { AROUND.len() };
+        let most = match what {
+            What::Address | What::Network => usize::from(before.is_empty() && behind.is_empty()),
+            What::Subject { .. } | What::Session => AROUND.len(),
+        };
         all.extend(own.take(most));
     }
     let some = ANYTHING.iter().map(|text| format!("{before}{text}{behind}"));
     let mut some: Vec<String> = some.collect();
-    if is_address(entry) {
+    if entry.key == ADDRESS {
         some.sort_by_key(|text| text.parse::<IpAddr>().is_err());
     }
     let told: Vec<Value> = all.into_iter().filter(|value| is_taken(entry, value, phones)).collect();
@@ -177,40 +184,34 @@ fn cheapest(entry: &EntryPattern, rule: &Rule) -> Option<String> {
 
 /// Returns what an entry of which any value is taken says of somebody; nothing where Envoy's configuration says it.
 fn what(entry: &EntryPattern, rule: &Rule) -> Option<What> {
-    let own = KeySource {
-        name: &entry.key,
-        reads: Reads::Descriptor(&entry.key),
-        lowercased: false,
-        international: false,
-    };
-    if is_address(entry) {
-        return Some(if entry.key == ADDRESS { What::Address } else { What::Network });
+    match entry.key.as_str() {
+        ADDRESS => return Some(What::Address),
+        NETWORK => return Some(What::Network),
+        // Where a pattern applies, there is always another path; and Envoy's holds the query.
+        key if key.ends_with(PATH) => return Some(What::Session),
+        _ => {}
     }
-    // Where a pattern applies, there is always another path; and Envoy's holds the query.
-    if entry.key.ends_with("path") {
-        return Some(What::Session);
-    }
-    let read = places(rule).find(|place| place.reads == Reads::Descriptor(entry.name()));
-    let place = match key_kind(&own) {
-        KeyKind::Few => return None,
-        _ => read.unwrap_or(own),
+    // One that no limit reads may be anything.
+    let Some((place, writer)) = read(entry, rule) else {
+        return Some(What::Subject { form: Form::Account, spelled: false });
     };
     match key_kind(&place) {
+        _ if writer == Chooser::Nobody => None,
         KeyKind::Few => None,
         KeyKind::Renewable => Some(What::Session),
-        KeyKind::Somebody | KeyKind::Address => Some(What::Subject(Form::of(&place))),
+        KeyKind::Somebody | KeyKind::Address => {
+            let spelled = matches!(writer, Chooser::Stranger | Chooser::Caller);
+            Some(What::Subject { form: Form::of(&place), spelled })
+        }
     }
 }
 
-/// Returns whether an entry holds the client's address.
-fn is_address(entry: &EntryPattern) -> bool {
-    let own = KeySource {
-        name: &entry.key,
-        reads: Reads::Descriptor(&entry.key),
-        lowercased: false,
-        international: false,
-    };
-    key_kind(&own) == KeyKind::Address
+/// Returns the place of a rule's keys that reads an entry, and who decides what stands there.
+fn read<'r>(entry: &EntryPattern, rule: &'r Rule) -> Option<(KeySource<'r>, Chooser)> {
+    let parts = rule.limits.iter().flat_map(|limit| limit.key.origins().zip(limit.key.chosen()));
+    let mut places = parts.flat_map(|(places, chosen)| places.into_iter().zip(chosen));
+    let found = places.find(|(place, _)| place.reads == Reads::Descriptor(entry.name()));
+    found.map(|(place, chosen)| (place, chosen.by))
 }
 
 /// Returns whether an entry takes a value, whoever asks.
@@ -219,7 +220,7 @@ fn is_taken(entry: &EntryPattern, value: &Value, phones: &Phones) -> bool {
     let victim = at_victim();
     let others = [
         victim,
-        Who { subject: 1, session: 1, address: home(1), ..victim },
+        Who { subject: 1, spelling: 3, session: 1, address: home(1), ..victim },
         Who { subject: RANGE, session: 10, address: home(70_000), ..victim },
     ];
     others.iter().all(|who| {

@@ -9,7 +9,7 @@ use super::names::{mark, word};
 use super::rules::Rule;
 use crate::cost::Cost;
 use crate::count::Count;
-use crate::key::{Key, Origin, Part, Source, SourceKind};
+use crate::key::{Entry, Key, Origin, Part, Source, SourceKind};
 use crate::words::{self, Meaning, Reading};
 
 /// Names that a policy's keys cannot have.
@@ -80,7 +80,7 @@ impl Keys {
 }
 
 fn part(name: &str, entry: &str) -> Part {
-    let source = Source { kind: SourceKind::Descriptor(entry.to_owned()), normalize: Vec::new() };
+    let source = Source { kind: SourceKind::Descriptor(Entry::new(entry, false)), normalize: Vec::new() };
     Part::new(name.to_owned(), Vec::new(), Origin::One(source))
 }
 
