@@ -235,7 +235,9 @@ impl Except {
         let client = seen.client().map(|client| client.address);
         let network = self.clients.is_empty()
             || client.is_some_and(|address| self.clients.iter().any(|net| net.contains(&address)));
-        network && self.matcher.find(seen).is_some() && self.loosely_found(seen)
+        // Of a descriptor nothing is left out but by its client: there is no method, host or path to compare.
+        let fits = self.matcher == Matcher::ANY || self.matcher.find(seen).is_some();
+        network && fits && self.loosely_found(seen)
     }
 
     /// Returns whether a path matches in the loose reading, or none is asked for.

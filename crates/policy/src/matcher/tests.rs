@@ -157,3 +157,19 @@ fn an_exception_holds_only_where_all_of_it_does() {
     );
     check("match: { path: /** }, except: { path: /a/b }", &[("GET h /a/b", false), ("GET h /a;x/b", true)]);
 }
+
+/// Guards against an exception that is never one for a descriptor, which has no method, host or path.
+#[test]
+fn a_client_is_left_out_of_a_rule_for_descriptors() {
+    let rule = "match: { domain: shop, descriptor: [remote_address] }, except: [{ client: 192.0.2.0/24 }]";
+    let policy = policy(rule);
+    let headers = HeaderMap::new();
+    for (address, applies) in
+        [("192.0.2.1", false), ("::ffff:192.0.2.1", false), ("198.51.100.1", true), ("", true)]
+    {
+        let entries = [("remote_address", address)];
+        let descriptor = crate::Descriptor { domain: "shop", entries: &entries };
+        let seen = policy.see_descriptor(descriptor, &headers, None);
+        assert_eq!(policy.matching(&seen).next().is_some(), applies, "{address}");
+    }
+}
