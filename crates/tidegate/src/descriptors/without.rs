@@ -12,6 +12,9 @@ impl Snapshot {
     /// Decides a call about descriptors without the store, as its limits choose for that case: for a caller who cannot wait
     /// any longer for [`Snapshot::check_descriptors`], which is let run on. The request has been counted there; how it was
     /// decided is counted here.
+    ///
+    /// Nothing is given back or used up behind it: what limits that go on in this process were charged for a call that quota
+    /// rules refuse stays charged there.
     pub fn descriptors_without_store(
         &self,
         asks: &[DescriptorAsk<'_>],
