@@ -56,10 +56,16 @@ pub(super) async fn inspect(of: &KeyArgs, as_json: bool) -> Result<Exit, Failure
 /// When the process cannot be asked, or the key is none.
 pub(super) async fn reset(of: &KeyArgs) -> Result<Exit, Failure> {
     let asked = Asked::of(of)?;
-    let seen = asked.look().await?;
+    // A value that cannot be read is one more reason to have it forgotten.
+    let seen = asked.look().await;
     asked.admin.ask(Method::POST, "/reset", Some(&asked.call)).await?.found()?;
     let (limit, key) = (&asked.limit, key(&asked.key));
     let mut out = Output::stdout();
+    let Ok(seen) = seen else {
+        out.line(&format!("{limit}, {key}: forgotten (what it was could not be read)"));
+        out.finish()?;
+        return Ok(Exit::Fine);
+    };
     let what = seen["states"].as_array().and_then(|states| states.first());
     let exit = if let Some(state) = what.filter(|_| seen["counted"] == true) {
         out.line(&format!("{limit}, {key}: forgotten ({})", counted(state, &seen).used()));

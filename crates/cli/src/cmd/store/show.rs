@@ -90,7 +90,7 @@ impl Shown<'_> {
             }
             place = match value.forgotten_in {
                 Some(ttl) => format!("{place}, forgotten in {}", readable(span(ttl))),
-                None if self.stored.is_counter => {
+                None if self.stored.is_counter && value.states.is_some() => {
                     format!("{place}, without an end; the next request gives it one")
                 }
                 None => format!("{place}; when it is forgotten is told to a user with the right +pttl"),
