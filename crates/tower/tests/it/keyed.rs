@@ -2,12 +2,13 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderName, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use serde_json::Value;
-use tidegate::{CheckOptions, Limit, Limiter, OnStoreFailure, Quota, Span};
+use tidegate::{CheckOptions, Limit, Limiter, OnStoreFailure, Quota, Rate, Span};
 use tidegate_store::faulty::Faulty;
 use tidegate_store::{MemoryOptions, MemoryStore, StoreError};
 use tidegate_tower::{
@@ -81,6 +82,8 @@ async fn without_knowing_who_is_connected_nothing_passes() {
     for status in [200, 429] {
         assert_eq!(send(&told, Request::new("")).await.status(), status);
     }
+    // Nobody but the closure is asked: what stands among the extensions is another's word.
+    assert_eq!(send(&told, from("198.51.100.2", &[])).await.status(), 429);
     let shared = Key::client().on_missing(OnMissing::Share);
     let together = LimitLayer::keyed(limiter([hourly("client", 1)]), "client", shared).unwrap();
     for status in [200, 429] {
@@ -162,6 +165,19 @@ async fn a_refusal_can_be_the_service_s_own() {
     assert!(refused.body().starts_with(b"/: refused by all: 0 of 1 left"), "{:?}", refused.body());
     assert_eq!(field(refused.headers(), "retry-after"), Some("3600"));
     assert_eq!(field(refused.headers(), "ratelimit"), Some("\"all\";r=0;t=3600"));
+}
+
+/// Guards against a bucket that is to space requests out and lets them through together.
+#[tokio::test(start_paused = true)]
+async fn a_request_is_held_until_its_slot() {
+    let one_a_minute = Quota::leaky_bucket(Rate::new(1, Span::from_secs(60)).unwrap(), 1).unwrap();
+    let layer = LimitLayer::keyed(limiter([Limit::new("l", one_a_minute)]), "l", Key::global()).unwrap();
+    let begun = tokio::time::Instant::now();
+    assert_eq!(send(&layer, Request::new("")).await.status(), 200);
+    assert!(begun.elapsed().is_zero());
+    assert_eq!(send(&layer, Request::new("")).await.status(), 200);
+    // The store's clock runs on while the runtime's stands still.
+    assert!(begun.elapsed() > Duration::from_secs(30), "{:?}", begun.elapsed());
 }
 
 /// Guards against an answer that tells two waits, the closure's and the limit's.
