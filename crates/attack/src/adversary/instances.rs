@@ -79,8 +79,8 @@ mod tests {
         let ten = play(Span::ZERO, Span::from_secs(600));
         let told = exposed(&Instances, &aim(log(), 4, false), &ten).unwrap();
         assert_eq!(told.finding, Some("memory-not-shared"));
-        let known = "4 processes count for themselves: of the same requests at one account 400 passed where one count lets \
-                     100 through";
+        let known = "4 processes count for themselves: of the same requests at one account 400 passed in 10m where one count \
+                     lets 100 through";
         assert_eq!(told.says, known);
         assert_eq!(exposed(&Instances, &aim(log(), 4, true), &ten), None);
         assert!(!Instances.fits(&aim(log(), 4, true)) && !Instances.fits(&aim(log(), 1, false)));

@@ -98,8 +98,8 @@ mod tests {
         let ten = play(Span::ZERO, Span::from_secs(600));
         let told = exposed(&Regions, &aim(log(), None), &ten).unwrap();
         assert_eq!(told.finding, Some("regions-count-apart"));
-        let known = "3 regions count for themselves: of the same requests at one account 300 passed where one count lets 100 \
-                     through";
+        let known = "3 regions count for themselves: of the same requests at one account 300 passed in 10m where one count \
+                     lets 100 through";
         assert_eq!(told.says, known);
         let told = exposed(&Regions, &aim(log(), Some(Span::from_millis(100))), &ten).unwrap().says;
         assert!(told.starts_with("3 regions know each other's charges only 100ms later: "), "{told}");

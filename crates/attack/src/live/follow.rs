@@ -85,10 +85,10 @@ pub(super) enum Agreement {
 pub(super) struct Said {
     pub(super) agrees: Agreement,
     /// The instant at which it may have been decided.
-    at: Timestamp,
+    pub(super) at: Timestamp,
     /// The last one at which it can have been: its answer came then, but for the time it was held.
     pub(super) by: Timestamp,
-    words: String,
+    pub(super) words: String,
 }
 
 /// Decides what was sent, and returns what came of each attack, with how far in time a difference was borne: the tolerance and
@@ -224,7 +224,7 @@ pub(super) struct Follower<'a> {
 
 impl<'a> Follower<'a> {
     /// Builds the limits of the policy over a fresh store.
-    fn new(attacks: &'a [Planned], tolerance: Span, when: When) -> Result<Self, BuildError> {
+    pub(super) fn new(attacks: &'a [Planned], tolerance: Span, when: When) -> Result<Self, BuildError> {
         let limits = match attacks.first() {
             Some(first) => {
                 let store = MemoryStore::new(MemoryOptions::default()).map_err(BuildError::Store)?;
@@ -238,7 +238,8 @@ impl<'a> Follower<'a> {
         Ok(Self { attacks, limits, tolerance, when, moved: HashMap::new(), followed })
     }
 
-    fn decide(mut self, records: &[&Record]) -> Vec<Followed> {
+    /// Decides records, which are in the order in which they were sent, and returns what came of each attack.
+    pub(super) fn decide(mut self, records: &[&Record]) -> Vec<Followed> {
         for record in records {
             let undecided = record.response.kind == Kind::Undecided;
             let admitted = record.response.kind.is_admitted();

@@ -124,3 +124,6 @@ fn comes_before(one: &Said, other: &Said) -> bool {
     };
     (rank(one), one.by) < (rank(other), other.by)
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,5 +5,6 @@
 mod attained;
 mod cases;
 mod deterministic;
+mod envoy;
 mod never_above;
 mod played;

@@ -66,7 +66,7 @@ fn failing_open_is_shown_by_what_passed_without_the_store() {
 #[test]
 fn counts_of_four_processes_are_shown_by_four_times_the_limit() {
     let told = shown("four-counts", ("instances: 4\n", "deny"), &[PER_ACCOUNT], &["instances"]);
-    let begins = "4 processes count for themselves: of the same requests at one account 144 passed where one count lets 36 through";
+    let begins = "4 processes count for themselves: of the same requests at one account 144 passed in 4d where one count lets 36 through";
     assert!(told.len() == 1 && told[0].starts_with(begins), "{told:?}");
     assert!(told[0].ends_with("[memory-not-shared]"), "{told:?}");
 }

@@ -97,17 +97,18 @@ pub(crate) fn counted_once(aim: &Aim, volleys: &[Volley], most: u64) -> u64 {
     admitted
 }
 
-/// Returns, in words, how many requests passed where counts are kept apart and how many one count lets through, when the
-/// former are a whole burst more.
+/// Returns, in words, how many requests passed in which time where counts are kept apart and how many one count lets through,
+/// when the former are a whole burst more.
 pub(crate) fn counted_apart(aim: &Aim, beside: &Beside<'_>) -> Option<String> {
     let volleys = as_often_as_it_fills(aim, beside.play, aim.setting.stores());
     let once = counted_once(aim, &volleys, beside.attack.requests);
     let passed = beside.attack.admitted_with_store();
     (passed >= once.saturating_add(u64::from(aim.burst().max(1)))).then(|| {
         format!(
-            "of the same requests {} {} passed where one count lets {} through",
+            "of the same requests {} {} passed in {} where one count lets {} through",
             aim.at_one(),
             spoken_count(passed.into()),
+            beside.went_on(),
             spoken_count(once.into())
         )
     })

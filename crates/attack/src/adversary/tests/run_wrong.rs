@@ -69,13 +69,13 @@ fn each_mistake_in_how_a_policy_is_run_is_shown_by_its_figures() {
             "instances: 4\n".to_owned(),
             "deny",
             ("instances", "memory-not-shared"),
-            "4 processes count for themselves: of the same requests at one account 36 passed where one count lets 9 through",
+            "4 processes count for themselves: of the same requests at one account 36 passed in 1d where one count lets 9 through",
         ),
         (
             format!("{REDIS}topology: {{ regions: 3 }}\n"),
             "deny",
             ("regions", "regions-count-apart"),
-            "3 regions count for themselves: of the same requests at one account 27 passed where one count lets 9 through",
+            "3 regions count for themselves: of the same requests at one account 27 passed in 1d where one count lets 9 through",
         ),
         (
             String::new(),

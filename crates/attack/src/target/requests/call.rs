@@ -49,7 +49,12 @@ pub(super) enum Value {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum What {
     /// Whom the request is about.
-    Subject(Form),
+    Subject {
+        /// What he is called like.
+        form: Form,
+        /// Whether whoever calls writes it, so that he can spell it otherwise; not where Envoy has found out who it is.
+        spelled: bool,
+    },
     /// What the caller gets anew: a session, or another path.
     Session,
     /// The client's address.
@@ -93,14 +98,23 @@ impl Call {
 }
 
 impl Value {
-    /// Returns what stands in somebody's entry. Envoy writes it, so that there is one spelling of everybody.
+    /// Returns whether whoever calls may spell it otherwise.
+    pub(super) fn is_spelled(&self) -> bool {
+        matches!(self, Self::Says { what: What::Subject { spelled: true, .. }, .. })
+    }
+
+    /// Returns what stands in somebody's entry.
     pub(super) fn text(&self, phones: &Phones, who: &Who) -> String {
         let Self::Says { before, what, behind } = self else {
             let Self::Fixed(text) = self else { return String::new() };
             return text.clone();
         };
         let said = match what {
-            What::Subject(form) => name(*form, phones, (who.subject, 0), false),
+            What::Subject { form, spelled } => {
+                let spelling = if *spelled { who.spelling } else { 0 };
+                // Around a field's value no blanks are left; its letters tell spellings apart as well.
+                name(*form, phones, (who.subject, spelling), false).trim().to_owned()
+            }
             What::Session => format!("session-{}", who.session),
             What::Address => who.address.to_string(),
             What::Network => match who.address {

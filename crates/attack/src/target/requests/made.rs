@@ -68,12 +68,11 @@ impl Made {
         }
     }
 
-    /// Returns whether whoever calls writes whom a request is about, and may spell it otherwise: what is in a descriptor Envoy
-    /// has written.
+    /// Returns whether whoever calls writes whom a request is about, and may spell it otherwise.
     pub(super) fn is_spelled(&self) -> bool {
         match self {
             Self::Request(shape) => shape.slots().iter().any(super::fill::Slot::is_spelled),
-            Self::Call(_) => false,
+            Self::Call(call) => call.entries.iter().any(|entry| entry.value.is_spelled()),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Requests made for policies: those of the examples, and some with one thing each.
 
+mod calls;
 mod examples;
 mod fronts;
 mod places;
