@@ -165,6 +165,8 @@ rate-limit:
     /h: { maxRequests: 5 }
     \"[/a]\": { algorithm: FIXED_COUNTER, maxRequests: 5, windowSize: 99999999 }
     /i: { algorithm: TOKEN_BUCKET, capacity: 1, refillRate: 0.0000001 }
+    /j/{id}: { algorithm: FIXED_COUNTER, maxRequests: 5, windowSize: 60 }
+    /j/{name}: { algorithm: FIXED_COUNTER, maxRequests: 5, windowSize: 60 }
 ",
         &[
             "2:3: unknown member \"fallbck\" in rate-limit; did you mean \"fallback\"?",
@@ -185,6 +187,7 @@ rate-limit:
             "12:9: the endpoint /h has no `algorithm`; write `algorithm: FIXED_COUNTER`",
             "13:69: windowSize 99999999: window 99999999s is out of range; the nearest possible is 400d",
             "14:61: refillRate 0.0000001 is no number of at most 6 digits behind its point; write one such as 100",
+            "16:5: the endpoints /j/{id} and /j/{name} hold for the same paths; keep one, or write paths of which one says more than the other",
         ],
     );
 }

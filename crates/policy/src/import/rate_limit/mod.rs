@@ -6,6 +6,7 @@
 
 mod members;
 mod number;
+mod overlap;
 mod read;
 mod write;
 

@@ -4,6 +4,7 @@ use tidegate_algorithms::{Anchor, Quota, QuotaError, Rate, Span};
 
 use super::members::{Members, plain};
 use super::number;
+use super::overlap::is_undecided;
 use crate::file::{Node, Report, Value, nearest};
 use crate::problem::{Place, Problem};
 use crate::validate::path_pattern;
@@ -123,6 +124,9 @@ fn endpoints(node: &Node, report: &mut Report) -> Vec<Endpoint> {
         let Some(path) = self::path(path, at, report) else { return };
         if read.iter().any(|other| other.path == path) {
             report.add(at, format!("the endpoint {path} is here twice"), "keep one");
+        } else if let Some(other) = read.iter().find(|other| is_undecided(&other.path, &path)) {
+            let message = format!("the endpoints {} and {path} hold for the same paths", other.path);
+            report.add(at, message, "keep one, or write paths of which one says more than the other");
         } else if let Some(config) = config {
             read.push(Endpoint { path, config });
         }

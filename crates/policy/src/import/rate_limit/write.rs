@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use smallvec::smallvec;
 use tidegate_algorithms::{Quota, Span};
 
+use super::overlap::covers;
 use super::read::{Algorithm, Config, Section};
 use crate::cost::Cost;
 use crate::count::Count;
@@ -154,48 +155,9 @@ fn name(path: &str, names: &mut BTreeSet<String>) -> String {
     name
 }
 
-/// Returns whether a pattern also holds for another endpoint, which has numbers of its own.
-fn covers(pattern: &str, other: &str) -> bool {
-    if !pattern.contains(['{', '*']) {
-        return false;
-    }
-    let (mut own, mut others) = (pattern.split('/').skip(1), other.split('/').skip(1));
-    loop {
-        match (own.next(), others.next()) {
-            (Some("**"), _) | (None, None) => return true,
-            (Some(one), Some(another)) => {
-                let is_any = one.starts_with('{') && another != "**";
-                if !is_any && one != another {
-                    return false;
-                }
-            }
-            // `/a/**` holds for `/a` as well, and says so with its last segment.
-            _ => return false,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Two rules for one path would count it twice, where that service counts it once.
-    #[test]
-    fn a_pattern_leaves_out_what_has_numbers_of_its_own() {
-        for (pattern, other, expected) in [
-            ("/api/**", "/api/login", true),
-            ("/api/**", "/api", true),
-            ("/**", "/api/**", true),
-            ("/api/**", "/**", false),
-            ("/api/{id}", "/api/login", true),
-            ("/api/{id}", "/api/login/x", false),
-            ("/api/{id}", "/api/**", false),
-            ("/api/login", "/api/login", false),
-            ("/api/**", "/apis", false),
-        ] {
-            assert_eq!(covers(pattern, other), expected, "{pattern} {other}");
-        }
-    }
 
     /// Two rules of one name are refused, and paths may differ in what a name cannot hold.
     #[test]
