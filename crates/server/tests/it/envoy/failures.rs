@@ -3,10 +3,12 @@
 use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_response::Code;
 use serde_json::{Value, json};
 use tidegate::StoreError;
+use tidegate_redis_kit::Server;
 use tonic::Code as Grpc;
 
-use super::world::{Front, Told, World, added, question};
+use super::world::{Filed, Front, Told, World, added, client, question};
 use crate::support::{moment, soon};
+use crate::tls::Folder;
 
 const RULES: &str = "
 keys: { path: { descriptor: path } }
@@ -88,6 +90,48 @@ async fn a_store_that_hangs_is_not_waited_for_and_what_it_charges_later_stays() 
     // The held charge and those made since.
     let remaining = decided.statuses[0].limit_remaining;
     assert!(remaining <= 7, "{remaining}");
+}
+
+/// Guards against a change that waits for a restart in the middle of an outage: how long the store is waited for, and what
+/// Envoy is told of a denial, hold for the next call.
+#[tokio::test]
+async fn the_time_and_the_answer_to_a_denial_are_those_of_the_last_reload() {
+    let mut redis = Server::start(&[]);
+    let port = redis.port();
+    let policy = |face: &str| {
+        format!(
+            "tidegate: 1\nkey_secret_file: secret\nenvoy: {{ listen: 127.0.0.1:0, {face} }}\n\
+             store: {{ redis: {{ url: \"redis://127.0.0.1:{port}\", timeout: 10s }} }}\n{RULES}"
+        )
+    };
+    let folder = Folder::new("envoy-reloads");
+    folder.write("secret", "a secret that all instances share");
+    let served = Filed::by(folder, &policy("timeout: 10s")).await;
+    let reload = async |face: &str| {
+        served.folder.write("policy.yaml", policy(face));
+        soon(served.reloader.reload()).await.unwrap();
+    };
+    soon(async {
+        while served.ask(path("/deny")).await.unwrap().overall_code() != Code::Ok {
+            moment().await;
+        }
+    })
+    .await;
+    reload("timeout: 1ms").await;
+    redis.freeze();
+    assert_eq!(served.ask(path("/deny")).await.unwrap().overall_code(), Code::OverLimit);
+    reload("timeout: 10s").await;
+    let mut patient = client(served.at.envoy.unwrap()).await;
+    let patient = tokio::spawn(async move { patient.should_rate_limit(path("/allow")).await });
+    // By then the time before would be over.
+    moment().await;
+    redis.thaw();
+    let patient = soon(patient).await.unwrap().unwrap().into_inner();
+    assert_eq!((patient.overall_code(), added(&patient, "tidegate-degraded")), (Code::Ok, None));
+    redis.kill();
+    assert_eq!(served.ask(path("/deny")).await.unwrap().overall_code(), Code::OverLimit);
+    reload("timeout: 10s, on_deny: unavailable").await;
+    assert_eq!(served.ask(path("/deny")).await.unwrap_err().code(), Grpc::Unavailable);
 }
 
 /// Guards the whole chain with the times as they come: Envoy's 20 ms and Tidegate's 12 ms, both unless said.
