@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
+use super::Part;
+use super::part::Refused;
 use super::phone::{beginning, country, is_beginning, is_country};
 use super::source::Unread;
 use super::value::Value;
-use super::{Part, Refused};
 use crate::request::Facts;
 
 /// A part that is read from a phone number.

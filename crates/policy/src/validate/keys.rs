@@ -2,16 +2,17 @@
 
 mod jwt;
 mod named;
+mod number;
+mod source;
 mod steps;
 
-use http::HeaderName;
 use smallvec::SmallVec;
 
 use super::{entries, proxies};
 use crate::Reading;
 use crate::file::{Entry, Fields, Node, Report, Value, list, nearest, one_or_more};
 use crate::key::{
-    Derived, DerivedKind, Entry as EnvoyEntry, Key, Normalizer, Origin, Part, Pointer, Source, SourceKind,
+    Derived, DerivedKind, Entry as EnvoyEntry, Key, Normalizer, Origin, Part, Source, SourceKind,
 };
 use crate::problem::At;
 
@@ -159,7 +160,7 @@ impl<'a> Table<'a> {
     fn choice(&self, entry: &Entry, late: &[&str], report: &mut Report) -> Option<Part> {
         let mut fields = Fields::open(&entry.value, format!("the key {}", entry.key), report)?;
         let node = fields.get("first_of")?;
-        let called = called(fields.get("called"), report);
+        let called = source::called(fields.get("called"), report);
         fields.finish(&[], report);
         let items = list(node, "first_of", report)?;
         if items.len() < 2 {
@@ -235,7 +236,7 @@ impl<'a> Table<'a> {
     fn inline(&self, name: Option<&str>, node: &Node, report: &mut Report) -> Option<Part> {
         let what = name.map_or_else(|| "the key".to_owned(), |name| format!("the key {name}"));
         let mut fields = Fields::open(node, what, report)?;
-        let called = called(fields.get("called"), report);
+        let called = source::called(fields.get("called"), report);
         let steps = fields.entry("normalize");
         let from = fields.entry("from");
         if name.is_some() {
@@ -279,7 +280,7 @@ impl<'a> Table<'a> {
         } else {
             let kind = match source {
                 "jwt" => SourceKind::Claim(self.tokens.claim(node, report)?),
-                _ => kind(source, node, report)?,
+                _ => source::kind(source, node, report)?,
             };
             let kind = match kind {
                 SourceKind::Header(name) if is_believed => SourceKind::TrustedHeader(name),
@@ -302,43 +303,6 @@ impl<'a> Table<'a> {
         let source = Source { kind: SourceKind::Claim(claim), normalize: Vec::new() };
         Some(Part::new(name, Vec::new(), Origin::One(source)))
     }
-
-    /// Reads the key that gives a phone number.
-    fn number(&self, source: &str, node: &Node, report: &mut Report) -> Option<Part> {
-        if node.scalar().is_none() {
-            let message = format!("{source} names another key, and this is {}", node.kind());
-            report.add(node.place, message, "declare the phone number under `keys`, and write its name");
-            return None;
-        }
-        let name = node.text(source, report)?;
-        if name.starts_with('/') {
-            let message = format!("{source} names another key, and this is a JSON pointer");
-            let remedy = format!(
-                "declare the phone number under `keys`, `phone: {{ json: {name}, normalize: [e164] }}`, and write its name"
-            );
-            report.add(node.place, message, remedy);
-            return None;
-        }
-        let is_coming = self.find(name).is_none()
-            && self.coming.iter().any(|coming| coming == name)
-            && !self.broken.iter().any(|broken| broken == name);
-        let part = if is_coming { None } else { Some(self.named(node, report)?) };
-        if let Some(part) = part.filter(|part| part.is_phone_number()) {
-            return Some(part.clone());
-        }
-        let message = format!("{source} is read from a phone number, and {name} is not known to be one");
-        let remedy = match part.map(|part| &part.from) {
-            Some(Origin::One(_)) if !BUILT_IN.contains(&name) => {
-                format!(
-                    "add `normalize: [e164]` to {name}, or `[{{ e164: US }}]` with the region of its national numbers"
-                )
-            }
-            Some(Origin::FirstOf(_)) => format!("add `normalize: [e164]` to every key of {name}"),
-            _ => "name a key with the step `e164`".to_owned(),
-        };
-        report.add(node.place, message, remedy);
-        None
-    }
 }
 
 fn built_in(name: &'static str) -> Part {
@@ -350,56 +314,4 @@ fn built_in(name: &'static str) -> Part {
     };
     let from = kind.map_or(Origin::Global, |kind| Origin::One(Source { kind, normalize: Vec::new() }));
     Part::new(name.to_owned(), Vec::new(), from)
-}
-
-fn kind(source: &str, node: &Node, report: &mut Report) -> Option<SourceKind> {
-    if source == "client_ip" {
-        return prefixes(node, report);
-    }
-    let text = node.text(source, report)?;
-    match source {
-        "header" => header(node, text, report).map(SourceKind::Header),
-        "json" => {
-            let pointer = Pointer::read(text);
-            if pointer.is_none() {
-                let remedy = format!("begin each step with a slash, such as {}", super::pointer(text));
-                report.add(node.place, format!("\"{text}\" is not a JSON pointer"), remedy);
-            }
-            pointer.map(SourceKind::Json)
-        }
-        "query" => Some(SourceKind::Query(text.to_owned())),
-        "request" => node.choice("request", &[((), "path")], report).map(|()| SourceKind::RequestPath),
-        "path" => Some(SourceKind::Path(text.to_owned())),
-        "form" => Some(SourceKind::Form(text.to_owned())),
-        "descriptor" => Some(SourceKind::Descriptor(EnvoyEntry::new(text, false))),
-        _ => Some(SourceKind::Cookie(text.to_owned())),
-    }
-}
-
-fn header(node: &Node, text: &str, report: &mut Report) -> Option<HeaderName> {
-    let name = HeaderName::try_from(text).ok();
-    if name.is_none() {
-        let message = format!("\"{text}\" is not a header's name");
-        let bare = text.trim_end_matches([':', ' ']);
-        let example = if HeaderName::try_from(bare).is_ok() { bare } else { "x-api-key" };
-        report.add(node.place, message, format!("write one such as {example}"));
-    }
-    name
-}
-
-fn prefixes(node: &Node, report: &mut Report) -> Option<SourceKind> {
-    let mut fields = Fields::open(node, "client_ip", report)?;
-    let mut prefix = |key, range, default: u8| match fields.get(key) {
-        None => Some(default),
-        Some(node) => node.integer_in(key, range, report).and_then(|bits| u8::try_from(bits).ok()),
-    };
-    let ipv4 = prefix("ipv4", 8..=32, PREFIXES.0);
-    let ipv6 = prefix("ipv6", 16..=128, PREFIXES.1);
-    fields.finish(&[], report);
-    Some(SourceKind::ClientIp { ipv4: ipv4?, ipv6: ipv6? })
-}
-
-fn called(node: Option<&Node>, report: &mut Report) -> Vec<String> {
-    let items = node.map(one_or_more).unwrap_or_default();
-    items.iter().filter_map(|item| item.text("called", report)).map(str::to_owned).collect()
 }

@@ -1,5 +1,8 @@
 //! Rules and the fallback: their parts, their defaults by class, and what holds between them.
 
+mod choices;
+mod unique;
+
 use std::collections::BTreeMap;
 
 use super::limits::{self, Placed};
@@ -8,7 +11,7 @@ use super::{
     served,
 };
 use crate::examined::Code;
-use crate::file::{Fields, Node, Report, Value, is_name, list};
+use crate::file::{Fields, Node, Report, Value, list};
 use crate::policy::Mode;
 use crate::problem::{At, Place};
 use crate::rule::{Class, ClientSees, OnMissingKey, OnStoreFailure, Rule};
@@ -130,10 +133,10 @@ fn rule<'n>(
     let name_node = fields.need("name", "verify");
     let name = name_node.and_then(|node| node.name("the rule's name", report));
     if let (Some(name), Some(node)) = (name, name_node) {
-        check_rule_name(name, node.place, names, report);
+        unique::check_rule_name(name, node.place, names, report);
     }
     let name = name.map(|name| context.full(name));
-    let class = class(&mut fields, report);
+    let class = choices::class(&mut fields, report);
     let match_node = fields.need("match", "{ method: POST, path: /otp/verify }");
     if let Some(node) = match_node {
         routes::declare(node, report);
@@ -172,7 +175,7 @@ fn rule<'n>(
 
 fn read_fallback(node: &Node, context: &Context<'_>, report: &mut Report) -> Option<PlacedRule> {
     let mut fields = Fields::open(node, FALLBACK, report)?;
-    let class = class(&mut fields, report);
+    let class = choices::class(&mut fields, report);
     let placed = body(&mut fields, Head { name: FALLBACK, class }, None, context, report);
     // Whoever lacks every key comes here as well, and would be refused for that.
     if let Some(entry) = fields.entry("refuse") {
@@ -192,39 +195,6 @@ fn read_fallback(node: &Node, context: &Context<'_>, report: &mut Report) -> Opt
     let placed = placed?;
     reachable::check(&placed, report);
     Some(placed)
-}
-
-fn check_rule_name<'n>(
-    name: &'n str,
-    place: Place,
-    names: &mut BTreeMap<&'n str, Place>,
-    report: &mut Report,
-) {
-    if name == FALLBACK {
-        report.add(
-            place,
-            "a rule cannot be called fallback",
-            "give it another name, or write it as `fallback:`",
-        );
-    }
-    match names.get(name) {
-        Some(first) => {
-            report.add(
-                place,
-                format!("the rule \"{name}\" is here twice, first at {first}"),
-                "give one of them another name",
-            );
-        }
-        None => {
-            names.insert(name, place);
-        }
-    }
-}
-
-/// Returns the class; one that is not known is read on as `api`, which asks the least.
-fn class(fields: &mut Fields<'_>, report: &mut Report) -> Class {
-    let said = fields.get("class").and_then(|node| node.choice("class", &Class::ALL, report));
-    said.unwrap_or(Class::Api)
 }
 
 /// What is known of a rule before its body is read.
@@ -273,12 +243,12 @@ fn body(
         PlacedRule::of(rule, start)
     } else {
         rule.guesses = fields.get("guesses").and_then(|node| guesses(node, context, report));
-        rule.on_missing_key = missing_key(fields, head.class, report);
-        rule.on_store_failure = store_failure(fields, head, report);
+        rule.on_missing_key = choices::missing_key(fields, head.class, report);
+        rule.on_store_failure = choices::store_failure(fields, head, report);
         let because = fields.get("store_failure_because");
         rule.store_failure_because =
             because.and_then(|node| node.text("store_failure_because", report)).map(str::to_owned);
-        rule.client_sees = client_sees(fields, head.class, report);
+        rule.client_sees = choices::client_sees(fields, head.class, report);
         rule.price = fields.get("price").and_then(|node| examined::price(node, report));
         rule.accept = fields.get("accept").map(|node| examined::accept(node, report)).unwrap_or_default();
         let was = fields.get("was").map(|node| names::was(node, context.team, report));
@@ -308,7 +278,7 @@ fn read_limits(fields: &mut Fields<'_>, placed: &mut PlacedRule, context: &Conte
     if is_empty_list(Some(node)) {
         report.add(node.place, format!("the rule {} has no limit", rule.name), "write at least one");
     }
-    check_limit_names(items, &rule.name, report);
+    unique::check_limit_names(items, &rule.name, report);
     for item in items {
         let read: Option<Placed> = limits::read(item, (&rule.name, rule.mode), context, report);
         if let Some(Placed { mut limit, place, key_place, was_place }) = read {
@@ -318,34 +288,6 @@ fn read_limits(fields: &mut Fields<'_>, placed: &mut PlacedRule, context: &Conte
             of_limits.push(LimitPlaces { limit: place, key: key_place, was });
         }
     }
-}
-
-fn missing_key(fields: &mut Fields<'_>, class: Class, report: &mut Report) -> OnMissingKey {
-    let said =
-        fields.get("on_missing_key").and_then(|node| node.choice("on_missing_key", &limits::MISSING, report));
-    said.unwrap_or(if class.is_guarded() { OnMissingKey::Refuse } else { OnMissingKey::Skip })
-}
-
-/// A guarded endpoint has to say what a dead store means: no answer is right for all of them.
-fn store_failure(fields: &mut Fields<'_>, head: Head<'_>, report: &mut Report) -> OnStoreFailure {
-    const WORDS: [(OnStoreFailure, &str); 3] =
-        [(OnStoreFailure::Deny, "deny"), (OnStoreFailure::Allow, "allow"), (OnStoreFailure::Local, "local")];
-    let Some(node) = fields.get("on_store_failure") else {
-        if !head.class.is_guarded() {
-            return OnStoreFailure::Allow;
-        }
-        let message = format!("the rule {} does not say what happens when the store fails", head.name);
-        let remedy = "write `on_store_failure: deny`, allow or local; a rule of its class has to choose";
-        fields.lack(&["on_store_failure"], message, remedy);
-        return OnStoreFailure::Deny;
-    };
-    node.choice("on_store_failure", &WORDS, report).unwrap_or(OnStoreFailure::Deny)
-}
-
-fn client_sees(fields: &mut Fields<'_>, class: Class, report: &mut Report) -> ClientSees {
-    let said = fields.get("client_sees").and_then(|node| node.choice("client_sees", &limits::SEES, report));
-    let secret = matches!(class, Class::Verify | Class::Recovery | Class::Login);
-    said.unwrap_or(if secret { ClientSees::RetryAfter } else { ClientSees::All })
 }
 
 /// Reads the name of a code: one of the team's own, or one of the policy file's.
@@ -364,22 +306,4 @@ fn guesses(node: &Node, context: &Context<'_>, report: &mut Report) -> Option<St
     };
     report.add_with(node.place, format!("the code \"{name}\" is not declared"), remedy);
     None
-}
-
-/// Names are compared as they are written, so that two limits of one name show even where something else is wrong
-/// with them.
-fn check_limit_names(limits: &[Node], rule: &str, report: &mut Report) {
-    let mut names: BTreeMap<&str, Place> = BTreeMap::new();
-    for node in limits.iter().filter_map(|limit| limit.member("name")) {
-        let Some(name) = node.scalar().filter(|name| is_name(name)) else { continue };
-        match names.get(name) {
-            Some(first) => {
-                let message = format!("the limit \"{rule}/{name}\" is here twice, first at {first}");
-                report.add(node.place, message, "give one of them another name");
-            }
-            None => {
-                names.insert(name, node.place);
-            }
-        }
-    }
 }

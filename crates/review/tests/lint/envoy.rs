@@ -91,13 +91,10 @@ fn explanations_and_threat_models_speak_of_descriptors() {
     assert!(model.contains("whoever shares the victim's address"), "{model}");
 }
 
-/// Guards against an entry that any client writes being taken for Envoy's word, and against one that is judged by what a rule
-/// calls it: an address that goes by another name, and another entry that goes by the address's.
-#[test]
-fn an_entry_is_judged_by_who_writes_it_whatever_the_rule_calls_it() {
-    let rule = |descriptor: &str, key: &str| {
-        format!(
-            "tidegate: 1
+/// A sign-in whose limit counts on an entry of a descriptor.
+fn counted(descriptor: &str, key: &str) -> String {
+    format!(
+        "tidegate: 1
 envoy: {{ listen: 127.0.0.1:0 }}
 keys: {{ told: {key} }}
 rules:
@@ -111,8 +108,13 @@ rules:
         key: told
         sliding_log: {{ limit: 5, window: 1m }}
 "
-        )
-    };
+    )
+}
+
+/// Guards against an entry that any client writes being taken for Envoy's word, and against one that is judged by what a rule
+/// calls it: an address that goes by another name, and another entry that goes by the address's.
+#[test]
+fn an_entry_is_judged_by_who_writes_it_whatever_the_rule_calls_it() {
     for (descriptor, key, chosen_by, locked_out_by) in [
         ("account", "{ descriptor: account }", "a stranger", "any stranger who names the victim"),
         (
@@ -147,11 +149,11 @@ rules:
         ),
         ("path", "{ descriptor: path }", "a stranger", "whoever knows what the victim sends"),
     ] {
-        let policy = parse("envoy.yaml", &rule(descriptor, key)).unwrap_or_else(|wrong| panic!("{wrong}"));
+        let policy = parse("envoy.yaml", &counted(descriptor, key)).unwrap_or_else(|wrong| panic!("{wrong}"));
         let model = ThreatModel::of("envoy.yaml", &policy).to_markdown();
         assert!(model.contains(&format!("| told | {chosen_by} |")), "{descriptor} {key}: {model}");
         assert!(model.contains(&format!("requests, {locked_out_by} |")), "{descriptor} {key}: {model}");
-        let findings = reviewed("envoy.yaml", &rule(descriptor, key));
+        let findings = reviewed("envoy.yaml", &counted(descriptor, key));
         let has = |id: &str| said(&findings, id).is_some();
         let is_address = chosen_by == "the network";
         assert_eq!(has("address-told-by-envoy"), is_address, "{descriptor} {key}: {findings:?}");

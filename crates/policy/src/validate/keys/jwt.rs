@@ -7,7 +7,7 @@ use std::sync::Arc;
 use http::header::AUTHORIZATION;
 
 use super::super::outside;
-use super::header;
+use super::source::header;
 use crate::Reading;
 use crate::file::{Fields, Node, Report, one_or_more};
 use crate::key::{Claim, KeySet, Pointer, Verifier};
