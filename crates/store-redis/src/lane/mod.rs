@@ -8,7 +8,7 @@ mod send;
 mod waiting;
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::sync::atomic::Ordering;
 
 use tidegate_algorithms::Timestamp;
@@ -72,7 +72,12 @@ impl Lane {
         let (waiting, questions) = mpsc::unbounded_channel();
         let queue = options.queue;
         let under_way = if options.is_cluster { UNDER_WAY_BY_SLOT } else { UNDER_WAY };
-        let sender = Sender { link: link.clone(), options, counters: Arc::clone(&counters) };
+        let sender = Sender {
+            link: link.clone(),
+            options,
+            counters: Arc::clone(&counters),
+            complained: Mutex::default(),
+        };
         tokio::spawn(work(questions, Arc::new(sender), Arc::new(Semaphore::new(under_way))));
         Self { waiting, link, counters, queue }
     }

@@ -1,9 +1,10 @@
 //! Sending a call, and what becomes of those who asked when it fails.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use redis::{Cmd, Value};
+use tidegate_store::StoreError;
 
 use super::waiting::Waiting;
 use super::{LaneOptions, Together};
@@ -19,6 +20,9 @@ use crate::script::{Call, Script};
 const DEADLINES_TO_HANG: u32 = 3;
 const LEAST_TO_HANG: Duration = Duration::from_millis(250);
 
+/// So long nothing more is said of shared counters that hold no number.
+const BETWEEN_COMPLAINTS: Duration = Duration::from_secs(1);
+
 /// Somebody may flush scripts again and again.
 const MOST_LOADS: usize = 8;
 
@@ -28,9 +32,20 @@ pub(super) struct Sender {
     pub(super) link: Link,
     pub(super) options: LaneOptions,
     pub(super) counters: Arc<Counters>,
+    /// When a shared counter was last complained of.
+    pub(super) complained: Mutex<Option<Instant>>,
 }
 
 impl Sender {
+    /// Complains of a shared counter: every request on it fails alike, and one of them in a while is enough to read.
+    fn complain(&self, error: &StoreError) {
+        let mut last = self.complained.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.is_none_or(|last| last.elapsed() >= BETWEEN_COMPLAINTS) {
+            *last = Some(Instant::now());
+            tracing::error!(%error, "a shared counter cannot be counted on");
+        }
+    }
+
     /// Sends a call and answers everybody.
     pub(super) async fn send(&self, batch: Vec<Waiting>) {
         let (Some(first), Some(last)) = (batch.first(), last_deadline(&batch)) else { return };
@@ -112,7 +127,7 @@ impl Sender {
         for (waiting, told) in batch.iter().zip(call.read(&reply).map_err(Failure::unreadable)?) {
             if let Err(error) = &told {
                 self.counters.happened(Event::ForeignValue, 1);
-                tracing::error!(%error, "a shared counter cannot be counted on");
+                self.complain(error);
             }
             waiting.asker.answer(told.map(Answer::Told).map_err(Failure::unreadable));
         }
