@@ -9,14 +9,14 @@ mod examined;
 mod import;
 mod log;
 mod operate;
+mod why;
 mod words;
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
-use tidegate::Timestamp;
 
 pub(crate) use admin::{ADMIN, AdminArgs, OverrideArgs, place_of};
 pub(crate) use attack::{AttackArgs, CompareArgs, MeansArgs};
@@ -26,9 +26,9 @@ pub(crate) use examined::{ExplainArgs, ThreatFormat, ThreatModelArgs};
 pub(crate) use import::{ImportArgs, ImportCommand, ToArgs};
 pub(crate) use log::{Level, LogArgs, LogStyle};
 pub(crate) use operate::{DoctorArgs, KeyArgs, StoreArgs, StoreCommand};
+pub(crate) use why::WhyArgs;
 pub(crate) use words::WordsArgs;
 
-use crate::cmd::why::{instant, key};
 use crate::input::Source;
 
 const EXAMPLES: &str = "\
@@ -206,60 +206,6 @@ pub(crate) struct TestArgs {
     #[arg(long, conflicts_with = "filter")]
     pub(crate) strict: bool,
     /// How findings are written.
-    #[arg(long, value_name = "STYLE", default_value = "human")]
-    pub(crate) output: OutputStyle,
-}
-
-/// Say why a policy does with a request what it does: which rules apply and which do not and why not, what is read of it,
-/// what every limit says.
-///
-/// The request is explained as if nothing had been counted before, or after `--repeat` requests like it, at one instant,
-/// none of which was a success.
-/// A running process explains requests against what it has counted: `GET /v1/why` of the decision API.
-#[derive(Debug, clap::Args)]
-#[command(override_usage = "tidegate why [OPTIONS] <POLICY> [METHOD] <PATH>")]
-#[command(after_help = "Example:
-  tidegate why policy.yaml POST /otp/verify --client 192.0.2.7 --json '{\"account\":\"ada\"}' --repeat 4
-
-Keys are shown as they are read: mind who looks over your shoulder.")]
-pub(crate) struct WhyArgs {
-    /// The policy file; `-` reads standard input.
-    #[arg(value_name = "POLICY", value_hint = ValueHint::FilePath)]
-    pub(crate) policy: Source,
-    /// The method, `GET` unless said, and the path with its query, or a URL.
-    #[arg(value_names = ["METHOD", "PATH"], num_args = 1..=2, required = true)]
-    pub(crate) request: Vec<String>,
-    /// A header field, `name: value`; may be repeated.
-    #[arg(short = 'H', long, value_name = "FIELD")]
-    pub(crate) header: Vec<String>,
-    /// A body in JSON; its type is said unless a header field says another.
-    #[arg(long, value_name = "BODY", conflicts_with = "body")]
-    pub(crate) json: Option<String>,
-    /// A field of a form body; may be repeated.
-    #[arg(long, value_name = "NAME=VALUE", value_parser = key, conflicts_with_all = ["json", "body"])]
-    pub(crate) form: Vec<(String, String)>,
-    /// A body of the type that the header fields say.
-    #[arg(long, value_name = "BODY")]
-    pub(crate) body: Option<String>,
-    /// The address of the connection's other end.
-    #[arg(long, value_name = "ADDRESS")]
-    pub(crate) client: Option<IpAddr>,
-    /// The host the request is for.
-    #[arg(long, value_name = "HOST")]
-    pub(crate) host: Option<String>,
-    /// A ready-made value of a key; may be repeated.
-    #[arg(long, value_name = "NAME=VALUE", value_parser = key)]
-    pub(crate) key: Vec<(String, String)>,
-    /// The units to ask for, instead of each limit's own cost.
-    #[arg(long, value_name = "UNITS")]
-    pub(crate) cost: Option<u32>,
-    /// The instant of the request, in UTC. [default: now]
-    #[arg(long, value_name = "INSTANT", value_parser = instant)]
-    pub(crate) at: Option<Timestamp>,
-    /// How many requests like it were made before, at the same instant.
-    #[arg(long, value_name = "TIMES", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=100_000))]
-    pub(crate) repeat: u32,
-    /// How the explanation is written.
     #[arg(long, value_name = "STYLE", default_value = "human")]
     pub(crate) output: OutputStyle,
 }

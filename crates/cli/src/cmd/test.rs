@@ -5,6 +5,7 @@ mod compare;
 mod report;
 mod run;
 
+pub(crate) use call::status_name;
 pub(crate) use compare::status;
 
 use std::path::Path;

@@ -76,7 +76,7 @@ impl Told {
             };
             let by = self.told_by(answer);
             if let Some(status) = expect.status {
-                differ("status", status.name().to_owned(), name(answer.status).to_owned());
+                differ("status", status.name().to_owned(), status_name(answer.status).to_owned());
             }
             if let Some(limit) = &expect.limit {
                 let wanted = limit.as_ref().map_or("none", |limit| &limit.name);
@@ -103,7 +103,7 @@ impl Told {
         let mut lines = Vec::new();
         for ((descriptor, rules), answer) in self.descriptors.iter().zip(&self.answers) {
             let rules = if rules.is_empty() { "no rule".to_owned() } else { rules.join(", ") };
-            lines.push(format!("{descriptor}: {}, by {rules}", name(answer.status)));
+            lines.push(format!("{descriptor}: {}, by {rules}", status_name(answer.status)));
         }
         for one in self.verdict.decisions() {
             let (left, most) = (one.decision.remaining, one.decision.limit);
@@ -116,14 +116,14 @@ impl Told {
     pub(super) fn json(&self) -> Value {
         let each = self.descriptors.iter().zip(&self.answers).map(|((descriptor, rules), answer)| {
             let limit = self.told_by(answer).map(|one| one.limit.name());
-            json!({ "descriptor": descriptor, "rules": rules, "status": name(answer.status), "limit": limit })
+            json!({ "descriptor": descriptor, "rules": rules, "status": status_name(answer.status), "limit": limit })
         });
         each.collect()
     }
 }
 
 /// Returns what a test file calls what is said of a descriptor.
-fn name(status: DescriptorStatus) -> &'static str {
+pub(crate) fn status_name(status: DescriptorStatus) -> &'static str {
     match status {
         DescriptorStatus::Unmatched => "unmatched",
         DescriptorStatus::Unlimited => "unlimited",

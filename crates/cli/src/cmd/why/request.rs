@@ -131,7 +131,8 @@ pub(crate) fn instant(text: &str) -> Result<Timestamp, &'static str> {
         .ok_or("write a date, such as 2027-01-31, or an instant in UTC, such as 2027-01-31T12:00:00Z")
 }
 
-fn now() -> Timestamp {
+/// Returns the instant at which it is asked.
+pub(super) fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     Timestamp::saturating_from_micros(u64::try_from(since.as_micros()).unwrap_or(u64::MAX))
 }

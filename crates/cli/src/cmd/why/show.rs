@@ -4,7 +4,7 @@ use http::StatusCode;
 use serde_json::{Map, Value, json};
 use tidegate::policy_file::HeaderStyle;
 use tidegate::why::{KeyWhy, LimitWhy, Looked, RuleWhy, Why};
-use tidegate::{LimitDecision, Retry, Span, readable};
+use tidegate::{LimitDecision, Retry, Span, Verdict, readable};
 
 use super::request::Asked;
 use crate::cmd::test::status;
@@ -29,7 +29,7 @@ pub(super) fn lines(asked: &Asked, why: &Why, styles: &[HeaderStyle]) -> Vec<Str
     } else {
         format!("the client gets {status}")
     });
-    for (name, value) in fields(why, styles) {
+    for (name, value) in fields(&why.verdict, styles) {
         lines.push(format!("  {name}: {value}"));
     }
     lines
@@ -49,7 +49,8 @@ fn title(asked: &Asked, why: &Why) -> String {
     format!("{} {}{query}{host}{client}", request.method, request.path)
 }
 
-fn rule_lines(rule: &RuleWhy) -> Vec<String> {
+/// Returns the lines of a rule and its limits.
+pub(super) fn rule_lines(rule: &RuleWhy) -> Vec<String> {
     let mark = if rule.applies { "+" } else { "-" };
     let mut lines = vec![format!("{mark} {} {}", rule.name, rule.because)];
     for limit in &rule.limits {
@@ -118,8 +119,9 @@ pub(crate) fn shown_key(part: &KeyWhy) -> String {
     }
 }
 
-fn fields(why: &Why, styles: &[HeaderStyle]) -> Vec<(String, String)> {
-    let fields = tidegate_tower::answer_fields(&why.verdict, styles);
+/// Returns the header fields that tell of a verdict.
+pub(super) fn fields(verdict: &Verdict, styles: &[HeaderStyle]) -> Vec<(String, String)> {
+    let fields = tidegate_tower::answer_fields(verdict, styles);
     fields
         .iter()
         .map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
@@ -131,7 +133,7 @@ pub(super) fn json(asked: &Asked, why: &Why, styles: &[HeaderStyle]) -> Value {
     let request = asked.request();
     let rules: Vec<_> = why.rules.iter().map(rule_json).collect();
     let fields: Map<String, Value> =
-        fields(why, styles).into_iter().map(|(name, value)| (name, Value::from(value))).collect();
+        fields(&why.verdict, styles).into_iter().map(|(name, value)| (name, Value::from(value))).collect();
     json!({
         "method": request.method,
         "host": request.host,
@@ -147,7 +149,8 @@ pub(super) fn json(asked: &Asked, why: &Why, styles: &[HeaderStyle]) -> Value {
     })
 }
 
-fn rule_json(rule: &RuleWhy) -> Value {
+/// Returns a rule and its limits as JSON.
+pub(super) fn rule_json(rule: &RuleWhy) -> Value {
     let limits: Vec<_> = rule.limits.iter().map(limit_json).collect();
     json!({ "rule": rule.name, "applies": rule.applies, "because": rule.because, "limits": limits })
 }
