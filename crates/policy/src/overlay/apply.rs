@@ -67,10 +67,12 @@ pub fn overlaid(
         let own = own.ok_or_else(|| unknown(&overlay.limit, &known))?;
         let rules = over.rules.iter_mut().chain(&mut over.fallback);
         let limit = rules.flat_map(|rule| &mut rule.limits).find(|limit| limit.name == overlay.limit);
-        limit.map_or_else(
-            || Err(unknown(&overlay.limit, &known)),
-            |limit| lay(overlay, own, limit, identities),
-        )
+        let limit = limit.ok_or_else(|| unknown(&overlay.limit, &known))?;
+        // One of several plans may be what it does not fit.
+        let mut with = limit.clone();
+        let became = lay(overlay, own, &mut with, identities)?;
+        *limit = with;
+        Ok(became)
     });
     let outcome = outcome.collect();
     (over, outcome)

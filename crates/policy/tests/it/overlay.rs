@@ -258,6 +258,30 @@ fn what_cannot_be_is_refused_and_says_what_can() {
     assert!(unfit(over("verify/pair", Some("ada".to_owned()), number(9))).contains("has no such key"));
 }
 
+/// The plans before the one that it does not fit would have terms that nobody was told of.
+#[test]
+fn terms_that_fit_one_plan_alone_change_none() {
+    let file = r#"
+tidegate: 1
+keys: { account: { header: x-account }, tier: { header: x-tier } }
+rules:
+  - name: r
+    match: { path: /r }
+    limits:
+      - name: sold
+        key: account
+        plan: { by: tier, values: { gold: gold }, default: free }
+        plans:
+          free: { says: "One at a time, 1 a second, up to 2 waiting, per account.", leaky_bucket: { rate: 1 per 1s, queue: 2 } }
+          gold: { says: "3 at once, then 1 a minute, per account.", token_bucket: { capacity: 3, refill: 1 per 1m } }
+"#;
+    let before = parse_embedded("p.yaml", file).unwrap_or_else(|wrong| panic!("{wrong}"));
+    let terms = Set::Terms("leaky_bucket: { rate: 5 per 1s, queue: 9 }".to_owned());
+    let (after, became) = overlaid(&before, &[over("r/sold", None, terms)], None);
+    assert!(became[0].as_ref().unwrap_err().to_string().contains("no queue"), "{became:?}");
+    assert!(Diff::between(&before, &after).is_empty());
+}
+
 /// One that fits nothing keeps no other from being in force.
 #[test]
 fn an_exception_that_does_not_fit_leaves_the_others() {
