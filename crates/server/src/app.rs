@@ -17,7 +17,6 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::alerts::{AlertOptions, Alerts};
-use crate::api::Token;
 use crate::gateway::{self, Gateway};
 use crate::net::tls::Shown;
 use crate::net::{DrainReport, Networks, ServeOptions, serve};
@@ -25,6 +24,7 @@ use crate::overrides::Overrides;
 use crate::reload::{InForce, Load, Reloader, Shared, Status};
 use crate::snapshot::Keeper;
 use crate::store;
+use crate::tokens::Tokens;
 use crate::watch::Watched;
 use crate::watchman::Watchman;
 use crate::{admin, api, envoy, health, resp};
@@ -181,16 +181,18 @@ impl App {
             Some(serve(listener, service, options, stop()).await)
         };
         let api = async {
-            let router = api::router_with(in_force.limiter.clone(), in_force.api_token.clone());
+            let router = api::router_with(in_force.limiter.clone(), in_force.tokens.api.clone());
             Some(serve(self.api?, router, ServeOptions::default(), stop()).await)
         };
         let envoy = async {
-            let (limiter, token) = (in_force.limiter.clone(), in_force.envoy_token.clone());
+            let (limiter, token) = (in_force.limiter.clone(), in_force.tokens.envoy.clone());
             let router = envoy::router_with(limiter, token, draining.clone(), in_force.envoy_hits.clone());
             Some(serve(self.envoy?, router, ServeOptions::default(), stop()).await)
         };
         let resp = async {
-            Some(resp::serve(self.resp?, in_force.limiter.clone(), in_force.resp_token.clone(), stop()).await)
+            Some(
+                resp::serve(self.resp?, in_force.limiter.clone(), in_force.tokens.resp.clone(), stop()).await,
+            )
         };
         let faces = async {
             // Where none of these faces is, nothing drains, and health must still wait for the stop.
@@ -202,7 +204,7 @@ impl App {
         let last = || drained.clone().cancelled_owned();
         let admin = async {
             let Some(listener) = self.admin else { return };
-            let router = admin::router(self.reloader.clone(), in_force.admin_token.clone());
+            let router = admin::router(self.reloader.clone(), in_force.tokens.admin.clone());
             serve(listener, router, ServeOptions::default(), last()).await;
         };
         let health = async {
@@ -290,22 +292,13 @@ fn in_force(limiter: Limiter, policy: &Policy) -> Result<InForce, StartError> {
     let face = policy.gateway.as_ref();
     let service = face.map(|face| gateway::service(&limiter, face, &policy.trusted));
     let files = face.and_then(|face| face.tls.as_ref());
-    let token = |face, path: Option<&std::path::PathBuf>| {
-        path.map(Token::read).transpose().map_err(|source| StartError::Token { face, source })
-    };
-    let api_token = token("api", policy.api.as_ref().and_then(|face| face.token_file.as_ref()))?;
-    let envoy_token = token("envoy", policy.envoy.as_ref().and_then(|face| face.token_file.as_ref()))?;
-    let resp_token = token("resp", policy.resp.as_ref().and_then(|face| face.token_file.as_ref()))?;
-    let admin_token = token("admin", policy.admin.as_ref().and_then(|face| face.token_file.as_ref()))?;
+    let tokens = Tokens::read(policy).map_err(|(face, source)| StartError::Token { face, source })?;
     let certificate = files.map(|files| Shown::read(&files.certificate, &files.key));
     Ok(InForce {
         gateway: service.transpose().map_err(StartError::Upstream)?,
         certificate: certificate.transpose().map_err(StartError::Tls)?,
         balancers: Networks::from(policy.trusted.networks().to_vec()),
-        api_token: api_token.into(),
-        envoy_token: envoy_token.into(),
-        resp_token: resp_token.into(),
-        admin_token: admin_token.into(),
+        tokens: tokens.into(),
         envoy_hits: envoy::hits::Hits::default(),
         overrides: Overrides::new(limiter.clone(), policy.clone()),
         limiter,

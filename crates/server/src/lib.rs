@@ -26,5 +26,6 @@ pub mod reload;
 pub mod resp;
 pub mod snapshot;
 pub mod store;
+mod tokens;
 mod watch;
 pub mod watchman;

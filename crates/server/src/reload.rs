@@ -5,7 +5,6 @@
 //! it was bound cannot be replaced, and a policy that asks for that is refused whole.
 
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
@@ -26,6 +25,7 @@ use crate::net::tls::{Certified, Shown, TlsError};
 use crate::overrides::Overrides;
 use crate::proxy::UpstreamError;
 use crate::snapshot::Keeper;
+use crate::tokens::Tokens;
 
 pub use crate::changes::Changes;
 
@@ -74,10 +74,7 @@ pub(crate) struct InForce {
     pub(crate) certificate: Option<Shown>,
     /// Whom the PROXY protocol is taken from.
     pub(crate) balancers: Networks,
-    pub(crate) api_token: TokenInForce,
-    pub(crate) envoy_token: TokenInForce,
-    pub(crate) resp_token: TokenInForce,
-    pub(crate) admin_token: TokenInForce,
+    pub(crate) tokens: Tokens<TokenInForce>,
     /// What is counted of Envoy's descriptors, over every reload.
     pub(crate) envoy_hits: Hits,
 }
@@ -86,10 +83,7 @@ pub(crate) struct InForce {
 struct Ready {
     gateway: Option<Prepared>,
     certificate: Option<Certified>,
-    api_token: Option<Token>,
-    envoy_token: Option<Token>,
-    resp_token: Option<Token>,
-    admin_token: Option<Token>,
+    tokens: Tokens<Option<Token>>,
 }
 
 impl InForce {
@@ -119,10 +113,7 @@ impl InForce {
         if let (Some(shown), Some(certified)) = (&self.certificate, ready.certificate) {
             shown.replace(certified);
         }
-        self.api_token.replace(ready.api_token);
-        self.envoy_token.replace(ready.envoy_token);
-        self.resp_token.replace(ready.resp_token);
-        self.admin_token.replace(ready.admin_token);
+        self.tokens.replace(ready.tokens);
         Ok(Changes::of(reloaded, &diff))
     }
 
@@ -131,16 +122,10 @@ impl InForce {
         let files = face.and_then(|face| face.tls.as_ref());
         let gateway = self.gateway.as_ref().zip(face);
         let prepared = gateway.map(|(gateway, face)| gateway.prepare(&self.limiter, face, &policy.trusted));
-        let token = |face, path: Option<&PathBuf>| {
-            path.map(Token::read).transpose().map_err(|source| ReloadError::Token { face, source })
-        };
         Ok(Ready {
             gateway: prepared.transpose()?,
             certificate: files.map(|files| Certified::read(&files.certificate, &files.key)).transpose()?,
-            api_token: token("api", policy.api.as_ref().and_then(|face| face.token_file.as_ref()))?,
-            envoy_token: token("envoy", policy.envoy.as_ref().and_then(|face| face.token_file.as_ref()))?,
-            resp_token: token("resp", policy.resp.as_ref().and_then(|face| face.token_file.as_ref()))?,
-            admin_token: token("admin", policy.admin.as_ref().and_then(|face| face.token_file.as_ref()))?,
+            tokens: Tokens::read(policy).map_err(|(face, source)| ReloadError::Token { face, source })?,
         })
     }
 }
