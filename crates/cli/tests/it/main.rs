@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod attack;
+mod attack_envoy;
 mod attack_live;
 mod attack_mistakes;
 mod attack_table;
