@@ -16,14 +16,15 @@ pub(super) struct Trial {
     pub(super) cmd: Cmd,
 }
 
+fn trial(right: &'static str, words: &[&str]) -> Trial {
+    let mut cmd = Cmd::new();
+    cmd.arg(words);
+    Trial { right, cmd }
+}
+
 /// Returns everything that is to be tried, in an order in which each only stands on what comes before it.
 pub(super) fn trials(prefix: &str, script: &Script, expected: Expected) -> Vec<Trial> {
     let own = format!("{prefix}:doctor");
-    let trial = |right, words: &[&str]| {
-        let mut cmd = Cmd::new();
-        cmd.arg(words);
-        Trial { right, cmd }
-    };
     let mut trials = vec![
         trial("ping", &["PING"]),
         trial("time", &["TIME"]),
@@ -48,11 +49,6 @@ pub(super) fn trials(prefix: &str, script: &Script, expected: Expected) -> Vec<T
 /// Returns what is to be tried of the rights that notes need; the field they write is of no note, and is removed.
 pub(super) fn note_trials(prefix: &str) -> Vec<Trial> {
     let hash = crate::notes::name(prefix);
-    let trial = |right, words: &[&str]| {
-        let mut cmd = Cmd::new();
-        cmd.arg(words);
-        Trial { right, cmd }
-    };
     vec![
         trial("hset", &["HSET", &hash, "doctor", ""]),
         trial("hget", &["HGET", &hash, "doctor"]),
@@ -64,11 +60,6 @@ pub(super) fn note_trials(prefix: &str) -> Vec<Trial> {
 /// Returns what is to be tried of the rights that counters need whose names begin so.
 pub(super) fn counter_trials(name: &str) -> Vec<Trial> {
     let own = format!("{name}:tidegate-doctor");
-    let trial = |right, words: &[&str]| {
-        let mut cmd = Cmd::new();
-        cmd.arg(words);
-        Trial { right, cmd }
-    };
     vec![
         trial("incrby", &["INCRBY", &own, "2"]),
         trial("pexpire", &["PEXPIRE", &own, "1000"]),

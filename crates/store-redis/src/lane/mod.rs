@@ -8,8 +8,8 @@ mod send;
 mod waiting;
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 
 use tidegate_algorithms::Timestamp;
 use tokio::sync::{Semaphore, mpsc, oneshot};

@@ -48,7 +48,9 @@ fn in_a_cluster_each_counter_is_where_its_name_leads() {
         let (own, log) = (store.limit("r/own"), an_hour(100));
         let (limit, quota) = (store.plain_counter("r/l"), a_minute(2));
         for address in 0..20 {
-            let key = format!("rate-limit:192.0.2.{address}:/a");
+            // Of braces in a path the server takes what is between them for the name.
+            let path = ["/a", "/{b}/a", "/{}/a", "/}{"][address % 4];
+            let key = format!("rate-limit:192.0.2.{address}:{path}");
             let batch = [check(own, key.as_bytes(), &log, 1), check(limit, key.as_bytes(), &quota, 1)];
             let admitted =
                 [decide(&store, &batch).await, decide(&store, &batch).await, decide(&store, &batch).await];
