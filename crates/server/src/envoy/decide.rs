@@ -107,7 +107,8 @@ async fn give_back(snapshot: &Snapshot, question: &Question, asks: &[DescriptorA
         return;
     }
     if let Err(error) = snapshot.give_back_descriptors(&given, None).await {
-        tracing::warn!(%error, domain = question.domain, "hits were not given back; they stay charged");
+        // That the store is lost is told by whoever watches it.
+        tracing::debug!(%error, domain = question.domain, "hits were not given back; they stay charged");
     }
 }
 

@@ -28,6 +28,7 @@ mod unit;
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::Router;
 use axum::body::Body;
@@ -52,8 +53,8 @@ use crate::problem::with_methods;
 use decide::{Terms, decide};
 use hits::Hits;
 use message::Asked;
-use question::Question;
 pub(crate) use question::{MAX_DESCRIPTORS, MAX_ENTRIES, MAX_HITS};
+use question::{Nonsense, Question};
 
 /// The service's full name.
 const SERVICE: &str = "envoy.service.ratelimit.v3.RateLimitService";
@@ -70,6 +71,8 @@ struct Face {
     limiter: Limiter,
     hits: Hits,
     draining: CancellationToken,
+    /// Whether the log was told of a question that makes no sense.
+    told_of_nonsense: Arc<AtomicBool>,
 }
 
 /// Builds the service over a limiter; with a token every call but those about health demands it.
@@ -90,7 +93,7 @@ pub(crate) fn router_with(
         .route(CALL, post(should_rate_limit))
         .route("/json", post(json::json))
         .route("/healthcheck", get(healthcheck))
-        .with_state(Face { limiter, hits, draining });
+        .with_state(Face { limiter, hits, draining, told_of_nonsense: Arc::default() });
     let all = standard.merge(own).fallback(guard::nothing_here);
     with_methods(all.layer(axum::middleware::from_fn_with_state(token, guard::demand)))
 }
@@ -131,10 +134,7 @@ impl Face {
     async fn answer(&self, asked: Asked) -> Result<RateLimitResponse, Status> {
         let snapshot = self.limiter.snapshot();
         let policy = snapshot.policy();
-        let question = Question::of(asked).map_err(|nonsense| {
-            tracing::warn!(%nonsense, "Envoy asks what makes no sense, and may let the request pass");
-            Status::invalid_argument(nonsense.to_string())
-        })?;
+        let question = Question::of(asked).map_err(|nonsense| self.turned_away(&nonsense))?;
         let question = Arc::new(question.under(policy));
         let Some(policy) = policy else { return Ok(answer::unlimited(question.descriptors.len())) };
         let decided = decide(&snapshot, &question, Terms::of(policy)).await;
@@ -144,6 +144,19 @@ impl Face {
             return Err(Status::unavailable("the limiter's store is unreachable, and a rule denies then"));
         }
         Ok(answer::reply(policy, &decided))
+    }
+
+    /// Tells what is wrong with a question; loudly once, since every request of an Envoy that is set up so asks another one.
+    fn turned_away(&self, nonsense: &Nonsense) -> Status {
+        if self.told_of_nonsense.swap(true, Ordering::Relaxed) {
+            tracing::debug!(%nonsense, "Envoy asks what makes no sense");
+        } else {
+            tracing::warn!(
+                %nonsense,
+                "Envoy asks what makes no sense, and may let the request pass; more of them are told at debug"
+            );
+        }
+        Status::invalid_argument(nonsense.to_string())
     }
 }
 

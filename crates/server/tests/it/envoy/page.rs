@@ -1,6 +1,7 @@
 //! `docs/envoy.md`: its policy and its Envoy are run as they stand.
 
 use std::fs;
+use std::net::SocketAddr;
 use std::path::Path;
 
 use http::Method;
@@ -19,20 +20,27 @@ fn blocks(page: &str, language: &str) -> Vec<String> {
     blocks.map(|rest| rest.split_once("\n```").unwrap().0.to_owned()).collect()
 }
 
-/// Guards the page against a configuration that does not start, or does not limit.
-#[tokio::test]
-async fn the_pages_policy_and_its_envoy_refuse_the_sixth_request_of_a_minute() {
-    let policy = &blocks("docs/envoy.md", "yaml")[0];
-    let bootstrap = &blocks("docs/envoy.md", "yaml other")[0];
-    assert!(policy.contains("listen: 127.0.0.1:8082") && bootstrap.contains("port_value: 8000"));
+/// Serves the page's policy on free ports until what is returned beside Envoy's is dropped.
+async fn served() -> (SocketAddr, oneshot::Sender<()>) {
+    let policy = blocks("docs/envoy.md", "yaml").remove(0);
+    assert!(policy.contains("listen: 127.0.0.1:8082"));
     let policy = policy.replace("127.0.0.1:8082", "127.0.0.1:0").replace("127.0.0.1:8084", "127.0.0.1:0");
     let policy = tidegate_policy::parse("policy.yaml", &policy).unwrap_or_else(|wrong| panic!("{wrong}"));
     let app = App::bind(policy).await.unwrap();
     let at = app.addresses().unwrap().envoy.unwrap();
-    let (_stop, stopped) = oneshot::channel::<()>();
+    let (stop, stopped) = oneshot::channel::<()>();
     tokio::spawn(app.run(async {
         let _ = stopped.await;
     }));
+    (at, stop)
+}
+
+/// Guards the page against a configuration that does not start, or does not limit.
+#[tokio::test]
+async fn the_pages_policy_and_its_envoy_refuse_the_sixth_request_of_a_minute() {
+    let bootstrap = &blocks("docs/envoy.md", "yaml other")[0];
+    assert!(bootstrap.contains("port_value: 8000"));
+    let (at, _stop) = served().await;
     let upstream = upstream().await;
     let mut bootstrap = bootstrap.clone();
     for (named, ours) in [
@@ -66,15 +74,7 @@ async fn the_pages_policy_and_its_envoy_refuse_the_sixth_request_of_a_minute() {
 /// Guards the page's call by JSON, which names the port of its policy.
 #[tokio::test]
 async fn the_pages_call_by_curl_is_one_that_is_answered() {
-    let policy = blocks("docs/envoy.md", "yaml").remove(0);
-    let policy = policy.replace("127.0.0.1:8082", "127.0.0.1:0").replace("127.0.0.1:8084", "127.0.0.1:0");
-    let policy = tidegate_policy::parse("policy.yaml", &policy).unwrap_or_else(|wrong| panic!("{wrong}"));
-    let app = App::bind(policy).await.unwrap();
-    let at = app.addresses().unwrap().envoy.unwrap();
-    let (_stop, stopped) = oneshot::channel::<()>();
-    tokio::spawn(app.run(async {
-        let _ = stopped.await;
-    }));
+    let (at, _stop) = served().await;
     let shell = blocks("docs/envoy.md", "sh");
     let curl = shell.iter().find(|block| block.starts_with("curl")).unwrap();
     let body = curl.split('\'').nth(1).unwrap();
