@@ -81,7 +81,8 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// of theirs its state is a plain counter whose name is the check's key, byte by byte, and which ends with the window.
     ///
     /// Such a counter is exempt from what is promised above: it counts what it refuses, and is decided after all else of its
-    /// batch. A store that nobody else can see keeps its state as any other.
+    /// batch, by the store's clock alone: with an instant of the caller's it is an error. A store that nobody else can see
+    /// keeps its state as any other.
     fn plain_counter(&self, name: &str) -> LimitId {
         self.limit(name)
     }

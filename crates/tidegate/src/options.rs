@@ -8,7 +8,8 @@ use tidegate_store::StoreError;
 /// How a check is made.
 #[derive(Debug, Clone, Copy)]
 pub struct CheckOptions {
-    /// The instant of the check; `None` for the store's clock. Tests and simulations pass one.
+    /// The instant of the check; `None` for the store's clock. Tests and simulations pass one. A counter that other programs
+    /// share in Redis goes by Redis's clock alone, and is decided as if the store were gone when there is one.
     pub at: Option<Timestamp>,
     /// The longest delay the caller can hold a request for a leaky bucket.
     pub max_delay: Span,
