@@ -16,6 +16,7 @@ pub(crate) fn text(program: &str, addresses: &Addresses, behind: SocketAddr) -> 
     };
     TEXT.replace("{gateway}", &shown(addresses.gateway))
         .replace("{api}", &shown(addresses.api))
+        .replace("{admin}", &shown(addresses.admin))
         .replace("{health}", &shown(addresses.health))
         .replace("{behind}", &behind.to_string())
         .replace("{code}", CODE)
@@ -38,10 +39,15 @@ mod tests {
     #[test]
     fn every_place_is_filled_in_and_curl_keeps_its_own() {
         let at = |port: u16| SocketAddr::from(([0, 0, 0, 0], port));
-        let addresses =
-            Addresses { gateway: Some(at(1)), api: Some(at(2)), health: Some(at(3)), ..Addresses::default() };
+        let addresses = Addresses {
+            gateway: Some(at(1)),
+            api: Some(at(2)),
+            admin: Some(at(5)),
+            health: Some(at(3)),
+            ..Addresses::default()
+        };
         let text = text("target/release/tidegate", &addresses, at(4));
-        for place in ["{gateway}", "{api}", "{health}", "{behind}", "{code}"] {
+        for place in ["{gateway}", "{api}", "{admin}", "{health}", "{behind}", "{code}"] {
             assert!(!text.contains(place), "{place}");
         }
         assert!(text.contains("http://127.0.0.1:1/otp/verify"));
