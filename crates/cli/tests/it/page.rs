@@ -4,6 +4,7 @@
 //! a language behind one is what comes out of it, line by line, whatever stands between; a line `…` stands for any. A port that a
 //! page names is another in the test, so that pages can be run beside each other.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -78,7 +79,7 @@ impl Page {
             if block.text.lines().any(|line| line.trim_end().ends_with('&')) {
                 script.push_str(WAIT);
             }
-            script.push_str(&format!("printf '\\n--- block {shell}\\n'\n"));
+            writeln!(script, r"printf '\n--- block {shell}\n'").unwrap();
             shell += 1;
         }
         assert!(shell > 0, "{}: nothing to run", self.name);
