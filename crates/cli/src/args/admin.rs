@@ -69,7 +69,7 @@ pub(crate) struct OverrideArgs {
 /// Where the operator's endpoint of a running process is.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct AdminArgs {
-    /// The operator's endpoint of a running process. [default: the variable `TIDEGATE_ADMIN`, else
+    /// The operator's endpoint of a running process. [default of `override`: the variable `TIDEGATE_ADMIN`, else
     /// `http://127.0.0.1:8083`]
     #[arg(long, value_name = "URL", value_parser = place_of)]
     pub(crate) admin: Option<Uri>,

@@ -18,7 +18,7 @@ use crate::input::Source;
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "tidegate why [OPTIONS] <POLICY> [METHOD] <PATH>
        tidegate why [OPTIONS] <POLICY> --domain <DOMAIN> --descriptor <ENTRIES>...")]
-#[command(after_help = "Examples:
+#[command(after_help = "Example:
   tidegate why policy.yaml POST /otp/verify --client 192.0.2.7 --json '{\"account\":\"ada\"}' --repeat 4
   tidegate why policy.yaml --domain shop --descriptor '{ path: /checkout, remote_address: 192.0.2.7 }'
 

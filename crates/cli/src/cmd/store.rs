@@ -33,6 +33,10 @@ pub(crate) fn run(command: &StoreCommand) -> Result<Exit, Failure> {
             lifetime::block_on(asked::inspect(of, *json))
         }
         StoreCommand::Reset { of } if of.admin.admin.is_some() => lifetime::block_on(asked::reset(of)),
+        StoreCommand::Inspect { of, .. } | StoreCommand::Reset { of } if of.admin.token_file.is_some() => {
+            let about = "--token-file is what a running process demands, and none is named";
+            Err(Failure::unusable(about).advise("give --admin URL as well"))
+        }
         StoreCommand::Inspect { of, json } => {
             let policy = load(&of.policy)?;
             lifetime::block_on(inspect(policy, of, *json))

@@ -145,6 +145,7 @@ fn what_is_wrong_is_told_with_the_remedy() {
         (&["override", "--limit", "1", "--for", "1h", "--because", "x"], "RULE/LIMIT"),
         (&["override", "verify/per-account"], "give one of --limit, --terms, --mode and --remove"),
         (&["override", "--admin", "127.0.0.1:1"], "http://127.0.0.1:8083"),
+        (&["store", "inspect", "policy.yaml", "a/b", "--token-file", "token"], "give --admin URL"),
     ] {
         let (told, ended) = said(args);
         assert!(told.contains(says) && ended == Some(2), "{args:?}: {told}");
