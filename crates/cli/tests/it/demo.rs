@@ -142,7 +142,10 @@ fn the_lines_it_prints_work_as_they_are() {
     let decision: serde_json::Value = serde_json::from_str(&shell(5)).unwrap();
     assert_eq!(decision["allowed"], true, "{decision}");
     let overridden = shell(6);
-    assert!(overridden.contains("verify/per-account") && overridden.contains("trying it out"), "{overridden}");
+    assert!(
+        overridden.contains("verify/per-account") && overridden.contains("trying it out"),
+        "{overridden}"
+    );
     assert!(shell(7).contains("ready"));
     demo.end();
 }

@@ -148,7 +148,8 @@ fn where_several_count_apart_so_many_fewer_addresses_try_every_code() {
 /// Guards grammar where one address is enough, as with a code of two digits.
 #[test]
 fn one_address_is_told_of_as_one() {
-    let by_address = "      - { name: c, says: x, key: client_ip, sliding_log: { limit: 100000, window: 1m } }\n";
+    let by_address =
+        "      - { name: c, says: x, key: client_ip, sliding_log: { limit: 100000, window: 1m } }\n";
     let says = message(&verify(by_address), "verify-by-address-only").unwrap().1;
     assert!(says.contains(": 1 address tries every code in a day"), "{says}");
 }
