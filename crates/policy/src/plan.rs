@@ -195,7 +195,7 @@ impl Limit {
     }
 
     /// Returns the index of the override that holds for the request's key, if one does.
-    fn override_for(&self, facts: &Facts<'_>) -> Result<Option<usize>, Ambiguous> {
+    pub(crate) fn override_for(&self, facts: &Facts<'_>) -> Result<Option<usize>, Ambiguous> {
         let Some(part) = self.key.parts.first() else { return Ok(None) };
         let found = self.overridden.read(part, facts)?;
         let holds = |index: &usize| self.overrides.get(*index).is_some_and(|one| one.holds(facts.now()));

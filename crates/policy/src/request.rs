@@ -303,21 +303,29 @@ impl Key {
     /// # Errors
     /// When a value breaks the form that its key has to have (a phone number that is none).
     pub fn read_ready(&self, ready: &ReadyKeys, out: &mut Vec<u8>) -> Result<Presence<'_>, Ambiguous> {
-        let headers = &HeaderMap::new();
-        let request =
-            Request { method: "", host: None, path: "/", query: None, headers, peer: None, body: None };
-        let seen = Seen {
-            request,
-            normal: path::normalize(request.path, EncodedSlash::Refuse)?,
-            client: None,
-            ready: Some(ready),
-            only_ready: true,
-            now: None,
-            tokens: Tokens::default(),
-            descriptor: None,
-        };
-        self.read(&Facts { seen: &seen, pattern: None, params: Params::new(), entries: None }, out)
+        of_ready(ready, None, |facts| self.read(facts, out))
     }
+}
+
+/// Reads something from ready-made values alone, at an instant.
+pub(crate) fn of_ready<T>(
+    ready: &ReadyKeys,
+    now: Option<Timestamp>,
+    read: impl FnOnce(&Facts<'_>) -> Result<T, Ambiguous>,
+) -> Result<T, Ambiguous> {
+    let headers = &HeaderMap::new();
+    let request = Request { method: "", host: None, path: "/", query: None, headers, peer: None, body: None };
+    let seen = Seen {
+        request,
+        normal: path::normalize(request.path, EncodedSlash::Refuse)?,
+        client: None,
+        ready: Some(ready),
+        only_ready: true,
+        now,
+        tokens: Tokens::default(),
+        descriptor: None,
+    };
+    read(&Facts { seen: &seen, pattern: None, params: Params::new(), entries: None })
 }
 
 impl Rule {

@@ -17,6 +17,7 @@ mod rules;
 mod settings;
 mod store;
 
+use crate::limit::Terms;
 use crate::policy::Policy;
 
 pub use effect::{Change, Effect, Strictness};
@@ -118,6 +119,11 @@ impl Diff {
         let rules = self.rules.iter().map(|rule| rule.strictness);
         limits.chain(rules).chain([Strictness::of(&self.settings)])
     }
+}
+
+/// Returns whether terms admit more or less than others.
+pub(crate) fn strictness(before: &Terms, after: &Terms) -> Strictness {
+    Strictness::of(&bounds::bounds(before, after))
 }
 
 impl LimitDiff {

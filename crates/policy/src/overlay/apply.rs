@@ -7,6 +7,7 @@ use tidegate_algorithms::Quota;
 use super::keyed::{KeyTerms, Keyed, is_identity};
 use super::scale::{nothing, numbers, scaled};
 use super::{Overlay, Set, SetMode};
+use crate::diff::{Strictness, strictness};
 use crate::file::nearest;
 use crate::limit::{Limit, Terms};
 use crate::policy::{Mode, Policy};
@@ -23,6 +24,12 @@ pub struct Became {
     pub says: String,
     /// The algorithm with its numbers.
     pub numbers: String,
+    /// The algorithm with its numbers by the file.
+    pub was: String,
+    /// What it admits at once, by the file and now.
+    pub at_once: (u32, u32),
+    /// Whether it admits more or less than by the file.
+    pub strictness: Strictness,
 }
 
 /// Why an exception cannot be.
@@ -140,10 +147,12 @@ fn lay_on_all(set: &Set, own: &Limit, limit: &mut Limit) -> Result<Vec<Became>, 
     if matches!(set, Set::Mode(SetMode::Off)) {
         return Ok(Vec::new());
     }
-    let plans = limit.plans.iter().flat_map(|plans| &plans.list);
-    let mut became: Vec<Became> = plans.map(|plan| became(Some(&plan.name), &plan.terms)).collect();
+    let plans = |limit: &'_ Limit| limit.plans.clone().map_or_else(Vec::new, |plans| plans.list);
+    let both = plans(own).into_iter().zip(plans(limit));
+    let mut became: Vec<Became> =
+        both.map(|(own, plan)| became(set, Some(&plan.name), (&own.terms, &plan.terms))).collect();
     if became.is_empty() {
-        became.push(self::became(None, &limit.terms));
+        became.push(self::became(set, None, (&own.terms, &limit.terms)));
     }
     Ok(became)
 }
@@ -178,9 +187,10 @@ fn lay_on_key(set: &Set, identity: &str, own: &Limit, limit: &mut Limit) -> Resu
         Set::Number(_) | Set::Terms(_) => (vec![changed(set, own, &own.terms)?], own.mode),
     };
     let became = match (terms.as_slice(), &own.plans) {
-        ([one], _) => vec![became(None, one)],
+        ([one], _) => vec![became(set, None, (&own.terms, one))],
         (several, Some(plans)) => {
-            several.iter().zip(&plans.list).map(|(terms, plan)| became(Some(&plan.name), terms)).collect()
+            let both = several.iter().zip(&plans.list);
+            both.map(|(terms, plan)| became(set, Some(&plan.name), (&plan.terms, terms))).collect()
         }
         _ => Vec::new(),
     };
@@ -193,18 +203,26 @@ fn lay_on_key(set: &Set, identity: &str, own: &Limit, limit: &mut Limit) -> Resu
     Ok(became)
 }
 
-fn became(plan: Option<&str>, terms: &Terms) -> Became {
+fn became(set: &Set, plan: Option<&str>, (own, terms): (&Terms, &Terms)) -> Became {
+    let numbers = |terms: &Terms| format!("{}: {}", terms.quota.algorithm(), terms.numbers);
     Became {
         plan: plan.map(str::to_owned),
         says: terms.says.clone(),
-        numbers: format!("{}: {}", terms.quota.algorithm(), terms.numbers),
+        numbers: numbers(terms),
+        was: numbers(own),
+        at_once: (own.quota.nominal(), terms.quota.nominal()),
+        strictness: match set {
+            Set::Mode(SetMode::Shadow | SetMode::Off) => Strictness::Looser,
+            _ => strictness(own, terms),
+        },
     }
 }
 
 /// Returns terms under which nothing is let through.
 fn refusing(limit: &Limit, terms: &Terms) -> Terms {
     let quota = nothing(&terms.quota).unwrap_or(terms.quota);
-    worded(limit, terms, quota)
+    let refusing = worded(limit, terms, quota);
+    Terms { says: crate::words::refusing(&limit.key), ..refusing }
 }
 
 /// Returns the terms that an exception makes of a limit's.

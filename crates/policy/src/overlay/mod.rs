@@ -7,6 +7,7 @@
 mod apply;
 mod keyed;
 mod scale;
+mod standing;
 
 use tidegate_algorithms::Timestamp;
 
@@ -15,6 +16,7 @@ use crate::date::day_before;
 pub use apply::{Became, Unfit, overlaid};
 pub use keyed::{Overlays, is_identity};
 pub use scale::numbers;
+pub use standing::Standing;
 
 pub(crate) use keyed::Found;
 

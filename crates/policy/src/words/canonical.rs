@@ -7,6 +7,7 @@ use super::fraction::gcd;
 use super::names;
 use crate::cost::Cost;
 use crate::count::Count;
+use crate::key::Key;
 
 /// Writes the sentence that says what the numbers say, and that [`read`](super::read) finds to agree with them.
 pub fn canonical(meaning: &Meaning<'_>) -> String {
@@ -56,6 +57,11 @@ pub fn canonical(meaning: &Meaning<'_>) -> String {
     }
     said.push('.');
     capitalised(&said)
+}
+
+/// Writes the sentence of a limit that lets nothing through for a while, at an operator's word.
+pub(crate) fn refusing(key: &Key) -> String {
+    format!("Refuses everything, {}.", names::per_key(key))
 }
 
 /// Says what is counted, with its number: "5 requests", "9 failed requests", "50,000 cents".

@@ -34,6 +34,7 @@ use crate::key::Key;
 use crate::limit::{Limit, Terms};
 
 pub use canonical::canonical;
+pub(crate) use canonical::refusing;
 
 /// What a sentence is held against: some terms of a limit, on its key, at its cost.
 #[derive(Debug, Clone, Copy)]

@@ -6,7 +6,8 @@ use http::HeaderMap;
 use tidegate_algorithms::Timestamp;
 use tidegate_policy::overlay::{Became, Overlay, Set, SetMode, Unfit, numbers, overlaid};
 use tidegate_policy::{
-    Choice, Diff, Identities, Limit, Mode, Policy, ReadyKeys, Request, Whose, parse_embedded, words,
+    Choice, Diff, Identities, Limit, Mode, Policy, ReadyKeys, Request, Strictness, Whose, parse_embedded,
+    words,
 };
 
 const FILE: &str = r#"
@@ -141,20 +142,21 @@ fn the_words_of_an_exception_say_its_numbers() {
             "2 requests at once, then 1 every 20 seconds, per account.",
             "token_bucket: capacity 2, refill 1 per 20s",
         ),
-        (
-            mode(SetMode::Refuse),
-            "Never more than 0 requests in any second, per account.",
-            "sliding_log: limit 0, window 1s",
-        ),
+        // Not in the language of files, which have a rule's `refuse` for it.
+        (mode(SetMode::Refuse), "Refuses everything, per account.", "sliding_log: limit 0, window 1s"),
         (
             mode(SetMode::Shadow),
             "4 at once, then 1 every 10 seconds, per account.",
             "token_bucket: capacity 4, refill 1 per 10s",
         ),
     ] {
+        let refuses = set == mode(SetMode::Refuse);
         let (policy, became) = one(over("verify/per-account", None, set));
-        let expected = Became { plan: None, says: says.to_owned(), numbers: numbers.to_owned() };
-        assert_eq!(became, [expected]);
+        assert_eq!(became.len(), 1);
+        assert_eq!((became[0].says.as_str(), became[0].numbers.as_str()), (says, numbers));
+        if refuses {
+            continue;
+        }
         let limit = limit(&policy, "verify/per-account");
         let read = words::read(&limit.terms.says, &limit.meaning(&limit.terms));
         assert!(matches!(&read, words::Reading::Agrees { .. }), "{says}: {read:?}");
@@ -289,4 +291,64 @@ fn an_exception_that_does_not_fit_leaves_the_others() {
     assert!(became[0].as_ref().is_err_and(|unfit| unfit.is_unknown_limit) && became[1].is_ok());
     assert_eq!(holds(&policy, "verify/pair", "ada", ""), enforced("limit 1, window 1m"));
     assert_eq!(limit(&policy, "verify/pair").overlays.list().len(), 1);
+}
+
+/// Guards against a key that is shown what holds for another: of all the terms that a limit has, those that a key meets.
+#[test]
+fn what_holds_for_a_key_is_its_own() {
+    let stands = |overlays: &[Overlay], name: &str, keys: &[(&str, &str)]| {
+        let policy = lay(overlays).0;
+        let limit = limit(&policy, name);
+        let ready: ReadyKeys =
+            keys.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let standing = limit.standing(&ready, None).unwrap();
+        let terms: Vec<_> = limit.variants().map(|(_, terms)| terms.numbers.clone()).collect();
+        let exception = standing.exception.map(|one| (one.set.to_string(), one.key.is_some()));
+        (terms[standing.variants].to_vec(), exception)
+    };
+    let (own, vip, refused) = ("capacity 4, refill 1 per 10s", "limit 9, window 1m", "limit 0, window 1s");
+    let name = "verify/per-account";
+    let (ada, mallory, of_file) = ([("account", "ada")], [("account", "Mallory")], [("account", "vip")]);
+    let none = (vec![own.to_owned()], None);
+    assert_eq!(stands(&[], name, &ada), none, "terms of the file for another key");
+    assert_eq!(stands(&[], name, &of_file), (vec![vip.to_owned()], None));
+    let key = Some(named(&policy(), name, &[("account", "mallory")]));
+    let refuse = over(name, key.clone(), mode(SetMode::Refuse));
+    let by_key = |set: &str| Some((set.to_owned(), true));
+    assert_eq!(stands(&[refuse.clone()], name, &ada), none);
+    assert_eq!(stands(&[refuse.clone()], name, &mallory), (vec![refused.to_owned()], by_key("mode refuse")));
+    let off = over(name, None, mode(SetMode::Off));
+    let for_all = |set: &str| Some((set.to_owned(), false));
+    assert_eq!(stands(&[off.clone(), refuse.clone()], name, &ada), (Vec::new(), for_all("mode off")));
+    assert_eq!(stands(&[off, refuse], name, &mallory).1, by_key("mode refuse"));
+    assert_eq!(
+        stands(&[over(name, key, mode(SetMode::Off))], name, &mallory),
+        (Vec::new(), by_key("mode off"))
+    );
+    let two = over(name, None, number(2));
+    assert_eq!(stands(&[two.clone()], name, &ada).1, for_all("limit 2"));
+    assert_eq!(stands(&[two], name, &of_file), (vec![vip.to_owned()], None), "it is for everybody else");
+    let plans = stands(&[], "verify/sold", &ada).0;
+    assert_eq!(plans, ["limit 2, window 1m", "capacity 3, refill 1 per 1m"]);
+}
+
+/// Guards against a limit that is loosened by a slip, and nobody is told.
+#[test]
+fn an_exception_says_whether_it_is_looser() {
+    let name = "verify/per-account";
+    for (set, strictness, at_once) in [
+        (number(40), Strictness::Looser, (4, 40)),
+        (number(2), Strictness::Tighter, (4, 2)),
+        (number(4), Strictness::Same, (4, 4)),
+        (Set::Terms("sliding_log: { limit: 5, window: 1h }".to_owned()), Strictness::Mixed, (4, 5)),
+        (mode(SetMode::Shadow), Strictness::Looser, (4, 4)),
+        (mode(SetMode::Refuse), Strictness::Tighter, (4, 0)),
+    ] {
+        let key = named(&policy(), name, &[("account", "ada")]);
+        for key in [None, Some(key)] {
+            let became = one(over(name, key, set.clone())).1;
+            assert_eq!((became[0].strictness, became[0].at_once), (strictness, at_once), "{set}");
+            assert_eq!(became[0].was, "token_bucket: capacity 4, refill 1 per 10s");
+        }
+    }
 }
