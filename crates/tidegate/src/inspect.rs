@@ -2,11 +2,13 @@
 
 use smallvec::SmallVec;
 use tidegate_algorithms::{Ask, Decision, Timestamp};
-use tidegate_policy::ReadyKeys;
+use tidegate_policy::overlay::Overlay;
+use tidegate_policy::{Policy, ReadyKeys};
 use tidegate_store::{Check, Store as _};
 
 use crate::limit::Limit;
 use crate::limiter::Snapshot;
+use crate::policy::bad;
 use crate::reset::ResetError;
 
 /// What is counted on one key.
@@ -18,8 +20,11 @@ pub struct Inspected {
     pub at: Timestamp,
     /// Whether anything is counted.
     pub counted: bool,
-    /// What that comes to under each of the limit's terms, nothing asked: the terms, and their numbers.
+    /// What that comes to under the terms that hold for the key, nothing asked: the terms, and their numbers. One, or one for
+    /// each plan, which requests choose; none where the limit does not look at the key.
     pub terms: Vec<(Limit, Decision)>,
+    /// The exception of an operator's that these are by, if one is.
+    pub exception: Option<Overlay>,
 }
 
 impl Snapshot {
@@ -46,7 +51,12 @@ impl Snapshot {
         let state = store.inspect(registered.id, &stored.key).await.map_err(ResetError::Store)?;
         let seen = store.peek(&checks, None).await.map_err(ResetError::Store)?;
         let decisions = seen.outcomes.iter().map(|outcome| outcome.decision);
-        let terms = registered.variants.iter().cloned().zip(decisions).collect();
-        Ok(Inspected { identity: stored.identity, at: seen.at, counted: state.is_some(), terms })
+        let said = self.policy().into_iter().flat_map(Policy::limits).find(|one| one.name == limit);
+        let standing = said.map(|said| said.standing(ready, Some(seen.at))).transpose();
+        let standing = standing.map_err(|it| ResetError::BadKey(bad(&it)))?;
+        let (variants, exception) = standing.map_or((0..0, None), |it| (it.variants, it.exception.cloned()));
+        let (first, count) = (variants.start, variants.len());
+        let terms = registered.variants.iter().cloned().zip(decisions).skip(first).take(count).collect();
+        Ok(Inspected { identity: stored.identity, at: seen.at, counted: state.is_some(), terms, exception })
     }
 }

@@ -5,7 +5,7 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use http::header::CACHE_CONTROL;
 use serde_json::{Value, json};
-use tidegate::policy_file::overlay::{instant, numbers};
+use tidegate::policy_file::overlay::{Overlay, Set, instant, numbers};
 use tidegate::{Decision, Limit, Span};
 
 use super::key::KeyCall;
@@ -28,8 +28,21 @@ pub(super) async fn inspect(State(reloader): State<Reloader>, request: Request) 
         "at_micros": seen.at.as_micros(),
         "counted": seen.counted,
         "states": states,
+        "run_time_override": seen.exception.as_ref().map(exception),
     });
     Ok(([(CACHE_CONTROL, "no-store")], Json(body)).into_response())
+}
+
+/// Returns the operator's exception by which the terms are what they are.
+fn exception(overlay: &Overlay) -> Value {
+    let mode = if let Set::Mode(mode) = overlay.set { Some(mode.name()) } else { None };
+    json!({
+        "key": overlay.key,
+        "sets": overlay.set.to_string(),
+        "mode": mode,
+        "because": overlay.because,
+        "until": instant(overlay.until),
+    })
 }
 
 /// Returns what is counted as some terms of the limit take it.
