@@ -23,9 +23,11 @@ mod stall;
 pub mod tls;
 mod tunnels;
 
+pub(crate) use connection::{Outcome, Signals};
 pub(crate) use listener::{Accepted, Listener};
 pub use options::{Networks, ProxyProtocol, RequestLimits, ServeOptions};
 pub use peer::PeerInfo;
+pub(crate) use serve::serve_each;
 pub use serve::{DrainReport, serve};
 pub use tunnels::TunnelScope;
 

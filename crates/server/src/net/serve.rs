@@ -9,6 +9,7 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -21,7 +22,7 @@ use tower_service::Service;
 
 use super::BoxError;
 use super::connection::{Connector, Outcome, Signals};
-use super::listener::Listener;
+use super::listener::{Accepted, Listener};
 use super::options::ServeOptions;
 use super::tunnels::Tunnels;
 
@@ -56,11 +57,30 @@ where
     B::Error: Into<BoxError>,
 {
     let drain_timeout = options.drain_timeout;
-    let mut listener = Listener::new(socket, options.max_connections);
+    let listener = Listener::new(socket, options.max_connections);
     let signals = Arc::new(Signals::default());
-    let _cut_when_dropped = signals.cut.clone().drop_guard();
     let tunnels = Tunnels::new(&signals.cut);
     let connector = Arc::new(Connector::new(options, Arc::clone(&signals), tunnels.clone()));
+    let run = move |accepted| Arc::clone(&connector).run(accepted, service.clone());
+    let mut report = serve_each(listener, run, &signals, drain_timeout, shutdown).await;
+    report.tunnels_closed = tunnels.close().await;
+    tracing::debug!(?report, "the listener has drained");
+    report
+}
+
+/// Runs every connection until `shutdown` completes and all of them have ended, or the time for draining is over. Dropping the
+/// future cuts everything at once.
+pub(crate) async fn serve_each<F>(
+    mut listener: Listener,
+    run: impl Fn(Accepted) -> F,
+    signals: &Signals,
+    drain_timeout: Duration,
+    shutdown: impl Future<Output = ()>,
+) -> DrainReport
+where
+    F: Future<Output = Outcome> + Send + 'static,
+{
+    let _cut_when_dropped = signals.cut.clone().drop_guard();
     let mut connections = JoinSet::new();
     let mut report = DrainReport::default();
     let mut shutdown = pin!(shutdown);
@@ -75,19 +95,17 @@ where
             }
             accepted = listener.accept() => {
                 report.accepted += 1;
-                connections.spawn(Arc::clone(&connector).run(accepted, service.clone()));
+                connections.spawn(run(accepted));
             }
         }
     }
     for accepted in listener.close() {
         report.accepted += 1;
-        connections.spawn(Arc::clone(&connector).run(accepted, service.clone()));
+        connections.spawn(run(accepted));
     }
     signals.draining.cancel();
     let deadline = tokio::time::sleep(drain_timeout);
     finish(connections, deadline, &signals.cut, &mut report).await;
-    report.tunnels_closed = tunnels.close().await;
-    tracing::debug!(?report, "the listener has drained");
     report
 }
 

@@ -15,7 +15,7 @@ use super::frame::{self, Command, MAX_COMMAND, MAX_COMMAND_OF_STRANGER};
 use super::reply::Reply;
 use super::session::Session;
 use super::throttle::{self, Throttle};
-use crate::net::Accepted;
+use crate::net::{Accepted, Outcome};
 
 /// The most throttles that are asked at once.
 const MAX_TOGETHER: usize = 64;
@@ -31,20 +31,8 @@ const MOST_READ: usize = 16 * 1024;
 /// What a connection sets aside to read into.
 const ROOM: usize = 4 * 1024;
 
-/// How a connection ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ended {
-    /// With every command that had arrived answered, or by the client.
-    Whole,
-    /// At the end of the time for draining.
-    Cut {
-        /// Commands that were under way.
-        commands: usize,
-    },
-}
-
 /// Serves a connection until it ends.
-pub(super) async fn run(accepted: Accepted, server: Arc<Server>) -> Ended {
+pub(super) async fn run(accepted: Accepted, server: Arc<Server>) -> Outcome {
     let Accepted { stream, permit: _permit, peer } = accepted;
     let _ = stream.set_nodelay(true);
     let mut connection = Connection::new(stream, peer, &server);
@@ -53,9 +41,9 @@ pub(super) async fn run(accepted: Accepted, server: Arc<Server>) -> Ended {
             if let Err(error) = ended {
                 tracing::debug!(%error, %peer, "a connection broke off");
             }
-            Ended::Whole
+            Outcome::Ended
         }
-        () = server.cut.cancelled() => Ended::Cut { commands: 1 },
+        () = server.signals.cut.cancelled() => Outcome::Cut { requests: 1 },
     }
 }
 
@@ -209,7 +197,7 @@ impl<'s, S: AsyncRead + AsyncWrite + Unpin> Connection<'s, S> {
         let mut room = (&mut self.arrived).limit(MOST_READ);
         tokio::select! {
             read = self.stream.read_buf(&mut room) => Ok(read? > 0),
-            () = self.server.draining.cancelled(), if !begun => Ok(false),
+            () = self.server.signals.draining.cancelled(), if !begun => Ok(false),
             () = sleep_until(until), if waits => Err(io::ErrorKind::TimedOut.into()),
         }
     }

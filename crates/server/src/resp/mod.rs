@@ -15,20 +15,15 @@ mod throttle;
 
 use std::future::Future;
 use std::net::SocketAddr;
-use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tidegate::Limiter;
 use tokio::net::TcpListener;
-use tokio::task::JoinSet;
-use tokio_util::sync::CancellationToken;
 
 use crate::api::TokenInForce;
-use crate::net::{DrainReport, Listener};
-
-use connection::Ended;
+use crate::net::{DrainReport, Listener, Signals, serve_each};
 
 /// The most connections at once.
 const MAX_CONNECTIONS: usize = 10_000;
@@ -40,18 +35,14 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
 struct Server {
     limiter: Limiter,
     password: TokenInForce,
-    /// Told when no more commands are read.
-    draining: CancellationToken,
-    /// Told when what is under way is cut.
-    cut: CancellationToken,
+    signals: Signals,
     /// Whether an HTTP request has been told of.
     told_of_http: AtomicBool,
 }
 
 impl Server {
     fn new(limiter: Limiter, password: TokenInForce) -> Self {
-        let (draining, cut) = (CancellationToken::new(), CancellationToken::new());
-        Self { limiter, password, draining, cut, told_of_http: AtomicBool::new(false) }
+        Self { limiter, password, signals: Signals::default(), told_of_http: AtomicBool::new(false) }
     }
 
     /// Tells of an HTTP request, the first of them loudly: anybody who reaches the listener can send any number.
@@ -76,47 +67,8 @@ pub async fn serve(
     password: TokenInForce,
     shutdown: impl Future<Output = ()>,
 ) -> DrainReport {
-    let mut listener = Listener::new(socket, MAX_CONNECTIONS);
+    let listener = Listener::new(socket, MAX_CONNECTIONS);
     let server = Arc::new(Server::new(limiter, password));
-    let _cut_when_dropped = server.cut.clone().drop_guard();
-    let mut connections = JoinSet::new();
-    let mut report = DrainReport::default();
-    let mut shutdown = pin!(shutdown);
-    loop {
-        tokio::select! {
-            biased;
-            () = &mut shutdown => break,
-            Some(ended) = connections.join_next(), if !connections.is_empty() => note(ended, &mut report),
-            accepted = listener.accept() => {
-                report.accepted += 1;
-                connections.spawn(connection::run(accepted, Arc::clone(&server)));
-            }
-        }
-    }
-    for accepted in listener.close() {
-        report.accepted += 1;
-        connections.spawn(connection::run(accepted, Arc::clone(&server)));
-    }
-    server.draining.cancel();
-    let mut deadline = pin!(tokio::time::sleep(DRAIN_TIMEOUT));
-    loop {
-        tokio::select! {
-            ended = connections.join_next() => match ended {
-                Some(ended) => note(ended, &mut report),
-                None => return report,
-            },
-            () = &mut deadline, if !server.cut.is_cancelled() => server.cut.cancel(),
-        }
-    }
-}
-
-fn note(ended: Result<Ended, tokio::task::JoinError>, report: &mut DrainReport) {
-    match ended {
-        Ok(Ended::Whole) => {}
-        Ok(Ended::Cut { commands }) => {
-            report.connections_cut += 1;
-            report.requests_cut += commands;
-        }
-        Err(error) => tracing::error!(%error, "a connection's task failed"),
-    }
+    let run = |accepted| connection::run(accepted, Arc::clone(&server));
+    serve_each(listener, run, &server.signals, DRAIN_TIMEOUT, shutdown).await
 }
