@@ -26,6 +26,18 @@ pub(crate) struct Problem {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     member: Option<String>,
+    /// The parts of the key that the call should have named; the operator's endpoint alone tells them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(ignore)]
+    parts: Vec<KeyPart>,
+}
+
+/// A part of a limit's key, as calls have to name it.
+#[derive(Debug, Serialize)]
+pub(crate) struct KeyPart {
+    pub(crate) name: String,
+    /// The values there are, where the policy knows them all: the patterns of a route.
+    pub(crate) values: Vec<String>,
 }
 
 impl Problem {
@@ -36,7 +48,13 @@ impl Problem {
             status: status.as_u16(),
             detail: detail.into(),
             member: None,
+            parts: Vec::new(),
         }
+    }
+
+    /// Says which parts the key has that the call is about.
+    pub(crate) fn with_parts(self, parts: Vec<KeyPart>) -> Self {
+        Self { parts, ..self }
     }
 
     /// Returns the problem of a call whose `member` cannot be used.

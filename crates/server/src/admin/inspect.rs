@@ -9,7 +9,6 @@ use tidegate::policy_file::overlay::{Overlay, Set, instant, numbers};
 use tidegate::{Decision, Limit, Span};
 
 use super::key::KeyCall;
-use super::reset::problem;
 use crate::api::read_call;
 use crate::problem::Problem;
 use crate::reload::Reloader;
@@ -18,7 +17,8 @@ pub(super) async fn inspect(State(reloader): State<Reloader>, request: Request) 
     let call: KeyCall = read_call(request).await?;
     let in_force = reloader.shared.in_force.limiter.snapshot();
     let keys = call.values(&in_force)?;
-    let seen = in_force.inspect(&call.limit, &keys).await.map_err(problem)?;
+    let seen = in_force.inspect(&call.limit, &keys).await;
+    let seen = seen.map_err(|error| call.problem(&in_force, error))?;
     let states: Vec<Value> =
         seen.terms.iter().filter(|_| seen.counted).map(|(limit, decision)| state(limit, decision)).collect();
     let body = json!({

@@ -6,11 +6,15 @@ use http::StatusCode;
 use serde::Deserialize;
 use tidegate::ResetError;
 use tidegate::Snapshot;
+use tidegate::policy_file::Rule;
 use tidegate::policy_file::overlay::is_identity;
 
 use super::reset::problem;
 use crate::api::Members;
-use crate::problem::Problem;
+use crate::problem::{KeyPart, Problem};
+
+/// The name by which a route is given.
+const ROUTE: &str = "route";
 
 /// A limit and one of its keys, as a call names them; everybody where it names no key.
 #[derive(Debug, Deserialize)]
@@ -52,9 +56,16 @@ impl KeyCall {
             })),
             names => {
                 let why = format!("{limit} reads several values; give them in `keys`: {}", names.join(", "));
-                Err(Problem::of_member("key", why))
+                Err(Problem::of_member("key", why).with_parts(parts(in_force, limit)))
             }
         }
+    }
+
+    /// Returns what is wrong with the key, and which parts it has.
+    pub(super) fn problem(&self, in_force: &Snapshot, error: ResetError) -> Problem {
+        let is_key = matches!(error, ResetError::UnknownKey { .. } | ResetError::MissingKey { .. });
+        let found = problem(error);
+        if is_key { found.with_parts(parts(in_force, &self.limit)) } else { found }
     }
 
     /// Returns the name of the key outside the process; `None` for everybody.
@@ -69,10 +80,38 @@ impl KeyCall {
         if values.is_empty() {
             return Ok(None);
         }
-        let stored = in_force.stored_key(&self.limit, &values).map_err(problem)?;
+        let stored = in_force.stored_key(&self.limit, &values);
+        let stored = stored.map_err(|error| self.problem(in_force, error))?;
         let none = || {
             Problem::new(StatusCode::SERVICE_UNAVAILABLE, "the system gives no randomness for names of keys")
         };
         stored.identity.map(Some).ok_or_else(none)
     }
+}
+
+/// Returns the parts of a limit's key, and of a route the patterns there are: those of its rule.
+fn parts(in_force: &Snapshot, limit: &str) -> Vec<KeyPart> {
+    let rules = in_force.policy().into_iter().flat_map(|policy| policy.rules.iter().chain(&policy.fallback));
+    let mut limits = rules.flat_map(|rule| rule.limits.iter().map(move |limit| (rule, limit)));
+    let Some((rule, limit)) = limits.find(|(_, one)| one.name == limit) else { return Vec::new() };
+    let part = |name: &str| {
+        let values = if name == ROUTE { routes(rule) } else { Vec::new() };
+        KeyPart { name: name.to_owned(), values }
+    };
+    limit.key.sources().into_iter().map(part).collect()
+}
+
+/// Returns the routes that a rule's requests can have.
+fn routes(rule: &Rule) -> Vec<String> {
+    let mut routes: Vec<String> = Vec::new();
+    let any = || "*".to_owned();
+    if rule.matches.is_empty() {
+        routes.push(any());
+    }
+    for matcher in &rule.matches {
+        routes.extend(matcher.paths.iter().map(|pattern| pattern.text().to_owned()));
+        routes.extend(matcher.paths.is_empty().then(any));
+    }
+    routes.dedup();
+    routes
 }

@@ -9,6 +9,7 @@
 //! | `GET /v1/overrides` | the exceptions that hold for a while, and what each makes of its limit |
 //! | `PUT /v1/overrides` | 200 once an exception is in the store and in force here |
 //! | `DELETE /v1/overrides` | 200 once it is in neither, 404 when it was not there |
+//! | `GET`, `POST /v1/why`, `GET /v1/policy` | as the decision API does, with every exception that is in force |
 //!
 //! With a token all demand it. A request that a web page makes (it names its `Origin`) is turned away whatever it asks:
 //! without a token, any page in an operator's browser could otherwise reload policies and unlock accounts.
@@ -28,7 +29,7 @@ use http::StatusCode;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ORIGIN};
 use serde_json::json;
 
-use crate::api::{TokenInForce, demand};
+use crate::api::{TokenInForce, demand, looks};
 use crate::problem::{Problem, with_methods, with_problems};
 use crate::reload::{ReloadError, Reloader};
 
@@ -40,10 +41,11 @@ pub fn router(reloader: Reloader, token: TokenInForce) -> Router {
         .route("/reset", post(reset::reset))
         .route("/inspect", post(inspect::inspect))
         .route("/v1/overrides", get(overrides::list).put(overrides::put).delete(overrides::delete));
-    let routes = with_problems(routes)
+    let looks = looks(reloader.shared.in_force.limiter.clone());
+    let routes = with_problems(routes.with_state(reloader).merge(looks))
         .layer(axum::middleware::from_fn_with_state(token, demand))
         .layer(axum::middleware::from_fn(no_page));
-    with_methods(routes.with_state(reloader))
+    with_methods(routes)
 }
 
 /// Turns away what a web page asks. Browsers name the page's origin in every request that may change something.

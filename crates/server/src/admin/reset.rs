@@ -5,29 +5,21 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use http::header::CACHE_CONTROL;
-use serde::Deserialize;
 use serde_json::json;
 use tidegate::ResetError;
 
-use crate::api::{Members, read_call};
+use super::key::KeyCall;
+use crate::api::read_call;
 use crate::problem::Problem;
 use crate::reload::Reloader;
 
-/// What is to be forgotten.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ResetCall {
-    /// The limit, `rule/limit`.
-    limit: String,
-    /// The values of its key, by their names in the policy.
-    #[serde(default)]
-    keys: Members<String>,
-}
-
 pub(super) async fn reset(State(reloader): State<Reloader>, request: Request) -> Result<Response, Problem> {
-    let ResetCall { limit, keys: Members(keys) } = read_call(request).await?;
-    let done = reloader.shared.in_force.limiter.reset(&limit, &keys).await.map_err(problem)?;
-    let body = json!({ "reset": true, "limit": limit, "key": done.identity });
+    let call: KeyCall = read_call(request).await?;
+    let in_force = reloader.shared.in_force.limiter.snapshot();
+    let keys = call.values(&in_force)?;
+    let done = in_force.reset(&call.limit, &keys).await;
+    let done = done.map_err(|error| call.problem(&in_force, error))?;
+    let body = json!({ "reset": true, "limit": call.limit, "key": done.identity });
     Ok(([(CACHE_CONTROL, "no-store")], Json(body)).into_response())
 }
 

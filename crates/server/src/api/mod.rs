@@ -58,6 +58,15 @@ struct Api {
     names: Arc<NamesInForce>,
 }
 
+/// Builds the part of the API that only looks: `/v1/why` and `/v1/policy`, for whoever asks the operator's endpoint. It demands
+/// no token of its own.
+pub(crate) fn looks(limiter: Limiter) -> Router {
+    let routes = Router::new()
+        .route("/v1/why", get(why::get).post(why::post))
+        .route("/v1/policy", get(policy::policy));
+    routes.with_state(Api { limiter, book: Arc::default(), names: Arc::default() })
+}
+
 /// Builds the decision API over a limiter; with a token, every route under `/v1/` demands it, and so do those for proxies in
 /// a field of their own.
 pub fn router(limiter: Limiter, token: Option<Token>) -> Router {

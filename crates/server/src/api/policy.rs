@@ -14,7 +14,7 @@ use tidegate::policy_file::{
 use utoipa::ToSchema;
 
 use super::Api;
-use limits::LimitView;
+use limits::{LimitView, RunTimeView};
 
 /// The policy in force: what is limited and how. Addresses, files and secrets are left out.
 #[derive(Debug, Serialize, ToSchema)]
@@ -24,6 +24,8 @@ pub(super) struct PolicyView<'a> {
     /// How many instances share the work.
     #[schema(minimum = 1)]
     instances: u32,
+    /// What operators have laid over limits at run time, until each ends; the limits below are as that makes them.
+    run_time_overrides: Vec<RunTimeView<'a>>,
     /// The rules, in the order of the file; every one that matches applies.
     rules: Vec<RuleView<'a>>,
     /// The rule for requests that no enforced limit looked at.
@@ -156,6 +158,7 @@ impl<'a> PolicyView<'a> {
         Self {
             mode: policy.map_or(ModeName::Enforce, |policy| ModeName::of(policy.mode)),
             instances: policy.map_or(1, |policy| policy.instances),
+            run_time_overrides: policy.into_iter().flat_map(RunTimeView::all).collect(),
             rules: policy.into_iter().flat_map(|policy| &policy.rules).map(view).collect(),
             fallback: policy.and_then(|policy| policy.fallback.as_ref()).map(view),
         }

@@ -27,7 +27,8 @@ pub(super) struct LimitView<'a> {
     /// The plans it is sold in.
     #[schema(required, inline = false)]
     plans: Option<PlansView<'a>>,
-    /// Other terms for single keys.
+    /// Other terms for single keys, by the policy's file; those made at run time are `exceptions`, and in the policy's
+    /// `run_time_overrides`.
     overrides: Vec<OverrideView<'a>>,
     cost: CostView<'a>,
     count: CountView<'a>,
@@ -48,6 +49,16 @@ pub(super) struct LimitView<'a> {
     off: bool,
     /// What an operator has laid over it at run time; its words, numbers and mode above are what holds.
     exceptions: Vec<ExceptionView<'a>>,
+}
+
+/// An exception that an operator has made at run time, with the limit it is for.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = RunTimeOverride)]
+pub(super) struct RunTimeView<'a> {
+    /// The limit, `rule/limit`.
+    limit: &'a str,
+    #[serde(flatten)]
+    exception: ExceptionView<'a>,
 }
 
 /// An exception that an operator has made at run time.
@@ -206,6 +217,15 @@ impl<'a> LimitView<'a> {
             off: limit.is_off(),
             exceptions: limit.overlays.list().iter().map(ExceptionView::of).collect(),
         }
+    }
+}
+
+impl<'a> RunTimeView<'a> {
+    /// Returns all that are laid over a policy's limits.
+    pub(super) fn all(policy: &'a file::Policy) -> impl Iterator<Item = Self> {
+        let of = |limit: &'a file::Limit| limit.overlays.list().iter().map(move |one| (limit, one));
+        let all = policy.limits().flat_map(of);
+        all.map(|(limit, one)| Self { limit: &limit.name, exception: ExceptionView::of(one) })
     }
 }
 
