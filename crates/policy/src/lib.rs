@@ -56,6 +56,7 @@ mod diff;
 mod examined;
 mod face;
 mod file;
+mod foreign;
 pub mod import;
 mod key;
 mod limit;
@@ -91,6 +92,7 @@ pub use descriptor::{Descriptor, DescriptorPattern, EntryPattern, ValuePattern};
 pub use diff::{Change, Diff, Effect, Fate, LimitDiff, RuleDiff, Strictness};
 pub use examined::{Accepted, Budget, Code, Price, Topology};
 pub use face::{Admin, Api, Counting, Envoy, ForwardAuth, Gateway, Health, OnDeny, Resp, TlsFiles};
+pub use foreign::Foreign;
 pub use key::{Chooser, Chosen, Key, KeyPart, KeySource, Presence, Reads, example_phone, is_underscore_twin};
 pub use limit::{Limit, Terms, Whose};
 pub use matcher::{Condition, Except, HostPattern, Matcher, Pattern};
@@ -160,11 +162,13 @@ impl<'a> Reading<'a> {
         let mut report = file::Report::default();
         let number = report.open_file(file_name);
         let root = file::load(text, number, &mut report);
-        let policy = root.and_then(|root| {
-            let (root, is_section) = import::served_section(root, &mut report);
+        let policy = root.and_then(|root| match import::served_section(root, &mut report) {
             // Such a file names no face of ours until somebody serves it, who then says what to add.
-            let reading = if is_section { self.embedded() } else { self };
-            validate::policy(root, reading, &mut report)
+            Ok(import::ServedSection { root, store_elsewhere }) => {
+                let policy = validate::policy(root, self.embedded(), &mut report)?;
+                Some(Policy { store_elsewhere, ..policy })
+            }
+            Err(root) => validate::policy(root, self, &mut report),
         });
         match policy {
             Some(policy) if report.is_empty() => Ok(policy),

@@ -1,6 +1,6 @@
 //! A policy as meant: what `parse` returns once nothing is left to say about the file.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -8,6 +8,7 @@ use crate::answer::{HeaderStyle, ProblemTemplate};
 use crate::client::TrustedProxies;
 use crate::examined::{Budget, Code, Topology};
 use crate::face::{Admin, Api, Envoy, Gateway, Health, Resp};
+use crate::foreign::Foreign;
 use crate::key::{KeyPart, Part};
 use crate::limit::Limit;
 use crate::problem::{Place, Problem};
@@ -65,14 +66,23 @@ pub struct Policy {
     pub unread: Vec<Problem>,
     /// The sentences that are nominally right and may be taken for more, each with the figure.
     pub misleading: Vec<Problem>,
+    /// Where another program keeps its counts by the file that it is, while it says nothing of where Tidegate does.
+    pub store_elsewhere: Option<Problem>,
     /// The names of the files it was read from, by the number in a place.
     pub(crate) file_names: Vec<String>,
+    /// Those of them that are another program's.
+    pub(crate) foreign: BTreeMap<u16, Foreign>,
 }
 
 impl Policy {
     /// Returns the name of the file a place is in, as it was given.
     pub fn file_of(&self, place: Place) -> &str {
         self.file_names.get(usize::from(place.file)).map_or("", String::as_str)
+    }
+
+    /// Returns whose file a place is in, if that is another program's, in which nothing of a policy can be written.
+    pub fn foreign_at(&self, place: Place) -> Option<Foreign> {
+        self.foreign.get(&place.file).copied()
     }
 
     /// Returns the names that ready-made keys go by: those of declared keys, and of what limits look at besides, to count

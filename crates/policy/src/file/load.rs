@@ -64,6 +64,15 @@ fn place(marker: Marker, file: u16) -> Place {
     Place { file, line: count(marker.line().max(1)), column: count(marker.col().saturating_add(1)) }
 }
 
+/// Returns whether a document is one of a Spring service's file, whose documents say the same keys for different profiles.
+fn has_profiles(root: &Node) -> bool {
+    let Value::Map(entries) = &root.value else { return false };
+    entries.iter().any(|entry| {
+        let name = entry.key.to_ascii_lowercase().replace(['-', '_'], "");
+        name == "ratelimit" || name.split('.').next() == Some("spring")
+    })
+}
+
 /// A collection under construction.
 struct Frame {
     node: Node,
@@ -105,7 +114,12 @@ impl Builder {
         let at = place(span.start, self.file);
         match event {
             Event::DocumentStart(_) if self.root.is_some() => {
-                report.add(at, "a second document begins here", "a file is one document; remove `---`");
+                let remedy = if self.root.as_ref().is_some_and(has_profiles) {
+                    "a file is one document: put the profile that runs, with what it takes from the first, into a file of its own"
+                } else {
+                    "a file is one document; remove `---`"
+                };
+                report.add(at, "a second document begins here", remedy);
                 return None;
             }
             Event::Scalar(text, style, anchor, tag) => {

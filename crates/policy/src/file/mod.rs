@@ -20,6 +20,7 @@ pub(crate) use sentences::items;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use crate::foreign::Foreign;
 use crate::problem::{MOST, Place, Problem, Problems};
 
 /// A value and where it begins.
@@ -100,6 +101,8 @@ pub(crate) struct Report {
     /// Names that are declared, and references to such names, which may stand above them.
     declared: BTreeSet<String>,
     references: Vec<(Place, String)>,
+    /// The files that are another program's.
+    foreign: BTreeMap<u16, Foreign>,
 }
 
 impl Report {
@@ -153,6 +156,16 @@ impl Report {
     pub(crate) fn open_file(&mut self, name: &str) -> u16 {
         self.files.push(name.to_owned());
         u16::try_from(self.files.len().saturating_sub(1)).unwrap_or(u16::MAX)
+    }
+
+    /// Notes that a file is another program's, and served as it is.
+    pub(crate) fn note_foreign(&mut self, file: u16, whose: Foreign) {
+        self.foreign.insert(file, whose);
+    }
+
+    /// Returns the files that are another program's.
+    pub(crate) fn foreign(&self) -> &BTreeMap<u16, Foreign> {
+        &self.foreign
     }
 
     /// Returns the names of the files that were read, by the number in a place.

@@ -6,7 +6,7 @@ mod rate_limit;
 
 pub use envoy::envoy;
 pub(crate) use envoy::{Served, served};
-pub(crate) use rate_limit::served as served_section;
+pub(crate) use rate_limit::{ServedSection, served as served_section};
 pub use rate_limit::{is_rate_limit, rate_limit};
 
 use crate::problem::Problem;

@@ -115,7 +115,9 @@ pub(crate) fn policy(mut root: Node, reading: Reading<'_>, report: &mut Report) 
         encoded_slash: encoded_slash.unwrap_or(EncodedSlash::Refuse),
         unread,
         misleading,
+        store_elsewhere: None,
         file_names: report.file_names().to_vec(),
+        foreign: report.foreign().clone(),
     })
 }
 

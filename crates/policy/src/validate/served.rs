@@ -9,6 +9,7 @@ use super::keys::Table;
 use super::rules::{self, Context, PlacedRule};
 use crate::Reading;
 use crate::file::{self, Fields, Node, Report, one_or_more};
+use crate::foreign::Foreign;
 use crate::import::{Served, served};
 use crate::key::Part;
 use crate::surroundings::Surroundings;
@@ -68,6 +69,7 @@ fn load(node: &Node, surroundings: &dyn Surroundings, report: &mut Report) -> Ve
         match surroundings.file(path) {
             Ok(bytes) => {
                 let number = report.open_file(&report.beside(path));
+                report.note_foreign(number, Foreign::EnvoyRatelimit);
                 roots.extend(file::load_bytes(bytes, number, report));
             }
             Err(why) => {

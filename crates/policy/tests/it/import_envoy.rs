@@ -225,6 +225,13 @@ descriptors:
     rate_limit: { unit: second, requests_per_unit: 4000000000, name: 'x\"y', shadow_mode: true }
   - key: b
     rate_limit: { unit: second, replaces: [{ name: nobody }] }
+  - key: c
+    shadow_mode: true
+    quota_mode: false
+    detailed_metric: yes
+    metadata: { a: b }
+    descriptors:
+      - { key: d, rate_limit: { unit: second, requests_per_unit: 1 } }
 ";
     let made = envoy(&[("c.yaml", text)]).unwrap();
     let remarks: Vec<String> = made.remarks.iter().map(|one| format!("{}: {one}", one.place)).collect();
@@ -236,6 +243,9 @@ descriptors:
             "3:10: 4000000000 is more than a limit can be, and 1073741824 is written; write `unlimited: true`, if nothing is to be limited",
             "3:10: the name \"x\\\"y\" stands in headers as it is, and x_y is written",
             "6:52: no limit of the domain d is called nobody; nothing is replaced",
+            "8:5: a descriptor without `rate_limit` does not heed `shadow_mode`, and nothing comes of it; write it at each descriptor below that has one, or remove it",
+            "10:5: a descriptor without `rate_limit` does not heed `detailed_metric`, and nothing comes of it; write it at each descriptor below that has one, or remove it",
+            "11:5: a descriptor without `rate_limit` does not heed `metadata`, and nothing comes of it; write it at each descriptor below that has one, or remove it",
         ]
     );
     assert!(

@@ -125,7 +125,7 @@ fn what_is_imported_is_what_is_served() {
     }
     let remarks = rate_limit("application.yaml", ALL).unwrap().remarks;
     let told: Vec<String> = remarks.iter().map(|remark| format!("{}: {remark}", remark.place)).collect();
-    assert!(told[0].starts_with("2:1: what `spring` says of Redis is not read"), "{told:?}");
+    assert!(told[0].starts_with("2:28: what `spring` says of Redis is not read"), "{told:?}");
     assert!(told.iter().any(|told| told.contains("on_store_failure: allow")), "{told:?}");
     assert!(told.iter().any(|told| told.starts_with("8:5: LEAKY_BUCKET holds")), "{told:?}");
 }
@@ -153,7 +153,7 @@ fn everything_that_is_wrong_is_told_at_its_place() {
         "\
 rate-limit:
   fallbck: {}
-  fallback: { algorithm: FIXED_CONTER, maxRequests: 1, windowSize: 1 }
+  fallback: { algorithm: FIXED_CONTER, maxRequests: 0, windowSize: \"${W:60}\" }
   endpoints:
     /a: { algorithm: FIXED_COUNTER, maxReqests: 5, windowSize: 60 }
     /b: { algorithm: FIXED_COUNTER, maxRequests: 0, windowSize: -5, window-size: 1 }
@@ -171,6 +171,8 @@ rate-limit:
         &[
             "2:3: unknown member \"fallbck\" in rate-limit; did you mean \"fallback\"?",
             "3:26: the algorithm \"FIXED_CONTER\" is not known; did you mean FIXED_COUNTER?",
+            "3:53: maxRequests 0 is zero, and would let nothing through; write one such as 100",
+            "3:68: windowSize is filled in by Spring: ${W:60}; write the number itself",
             "5:37: unknown member \"maxReqests\" in the endpoint /a; did you mean \"maxRequests\"?",
             "6:50: maxRequests 0 is zero, and would let nothing through; write one such as 100",
             "6:65: windowSize -5 is negative; write one such as 100",
@@ -212,4 +214,39 @@ fn what_stands_beside_is_read_as_in_any_policy() {
                  trusted_proxies: [10.0.0.0/8]\n";
     let problems = parse("a.yaml", twice).unwrap_err().to_string();
     assert!(problems.contains("trusted"), "{problems}");
+}
+
+/// Counts that are silently apart from those of the service's other instances limit nobody as it is meant.
+#[test]
+fn a_redis_that_only_spring_is_told_of_is_known_to_be_passed_over() {
+    let policy = parse("application.yaml", ALL).unwrap();
+    let told = policy.store_elsewhere.unwrap();
+    assert_eq!((told.place.line, told.place.column), (2, 28));
+    assert!(told.remedy.contains("`store: { redis: { url: \"redis://localhost:6379\" } }`"), "{told}");
+    for text in [format!("{ALL}store: memory\n"), SEED.to_owned()] {
+        assert_eq!(parse("application.yaml", &text).unwrap().store_elsewhere, None);
+    }
+}
+
+/// A gateway that is passed over for one letter is one that nobody is limited by.
+#[test]
+fn a_misspelt_member_beside_the_section_is_told_with_all_else() {
+    let wrong = format!(
+        "{}gatway: {{ listen: 127.0.0.1:8080, upstream: http://127.0.0.1:3000 }}\n",
+        SEED.replace("FIXED", "FIXD")
+    );
+    let problems = parse("a.yaml", &wrong).unwrap_err().to_string();
+    assert!(problems.contains("did you mean FIXED_COUNTER?"), "{problems}");
+    let told = "a.yaml:6:1: `gatway` beside a `rate-limit` section is not read; did you mean \"gateway\"?";
+    assert!(problems.contains(told), "{problems}");
+}
+
+/// Whoever takes away what parts the documents of a file has every key of it twice.
+#[test]
+fn a_file_of_several_profiles_is_told_how_to_be_one_document() {
+    let problems =
+        parse("a.yaml", &format!("{SEED}---\nspring: {{ config: {{ activate: x }} }}\n{SEED}")).unwrap_err();
+    let told = "a.yaml:6:1: a second document begins here; a file is one document: put the profile that runs, with what it \
+                takes from the first, into a file of its own";
+    assert_eq!(problems.to_string(), told);
 }

@@ -5,6 +5,16 @@ use tidegate_policy::{Limit, Place};
 use super::view::{Subject, View};
 use crate::finding::{Finding, Severity};
 
+/// Findings of rules whose remedies lie outside of them: in what stands beside the rules, or with Envoy.
+const ELSEWHERE: [&str; 6] = [
+    "memory-not-shared",
+    "regions-count-apart",
+    "restart-forgets",
+    "local-without-instances",
+    "address-told-by-envoy",
+    "deny-passes-envoy",
+];
+
 /// What one rule of the review found at one place.
 #[derive(Debug, Clone)]
 pub(super) struct Draft {
@@ -56,7 +66,17 @@ impl Draft {
         Self { place, ..self }
     }
 
+    /// Returns the remedy as it can be followed: what is to be written into a rule cannot be where the rule is made of another
+    /// program's file.
+    fn followable(&self, id: &str, view: &View<'_>) -> String {
+        let whose = view.policy.foreign_at(self.place).filter(|_| self.rule.is_some() && !self.remedy.is_empty());
+        let Some(whose) = whose.filter(|_| !ELSEWHERE.contains(&id)) else { return self.remedy.clone() };
+        let (word, file) = (whose.import(), view.policy.file_of(self.place));
+        format!("make it a policy by `tidegate import {word} {file}` first, then {}", self.remedy)
+    }
+
     pub(super) fn into_finding(self, id: &'static str, view: &View<'_>) -> Finding {
+        let remedy = self.followable(id, view);
         let rule = self.rule.and_then(|index| view.rule(index));
         let accepted = rule.and_then(|rule| rule.accept.iter().find(|one| one.id == id));
         Finding {
@@ -65,7 +85,7 @@ impl Draft {
             place: self.place,
             about: self.about,
             message: self.message,
-            remedy: self.remedy,
+            remedy,
             accepted: accepted.map(|one| one.because.clone()),
         }
     }

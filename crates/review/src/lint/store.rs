@@ -17,6 +17,11 @@ pub(super) const LINTS: &[Lint] = &[
         find: not_shared,
     },
     Lint {
+        id: "store-not-read",
+        summary: "another program's file names the Redis of its counts, and Tidegate counts in memory",
+        find: elsewhere,
+    },
+    Lint {
         id: "regions-count-apart",
         summary: "each region counts for itself, and each lets the whole limit through",
         find: regions,
@@ -107,6 +112,11 @@ fn not_shared(view: &View<'_>) -> Vec<Draft> {
         let remedy = "keep counts in Redis (`store: { redis: … }`), or divide every limit by the instances";
         (copied(subject, instances, "instances"), remedy.to_owned())
     })
+}
+
+fn elsewhere(view: &View<'_>) -> Vec<Draft> {
+    let told = view.policy.store_elsewhere.iter().filter(|_| view.is_in_memory());
+    told.map(|told| Draft::of_policy(told.place, Severity::Warning, &told.message, &told.remedy)).collect()
 }
 
 fn regions(view: &View<'_>) -> Vec<Draft> {

@@ -24,6 +24,8 @@ pub(super) struct Descriptor {
     pub(super) children: Vec<Descriptor>,
     pub(super) metadata: Option<Node>,
     pub(super) flags: Flags,
+    /// The words it has that say something of its limit, each where it stands.
+    pub(super) of_a_limit: Vec<(&'static str, Place)>,
 }
 
 /// What is said of a descriptor by yes or no.

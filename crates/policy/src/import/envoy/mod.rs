@@ -127,7 +127,10 @@ fn domains(roots: &[Node], notes: &mut Notes<'_>) -> Vec<Domain> {
 fn remark(domain: &Domain, descriptors: &[Descriptor], notes: &mut Notes<'_>) {
     for one in descriptors {
         remark(domain, &one.children, notes);
-        let Some(limit) = &one.limit else { continue };
+        let Some(limit) = &one.limit else {
+            remark_idle(one, notes);
+            continue;
+        };
         if let Allowance::Per { requests, .. } = limit.allowance
             && requests > write::MOST
         {
@@ -146,6 +149,15 @@ fn remark(domain: &Domain, descriptors: &[Descriptor], notes: &mut Notes<'_>) {
                 notes.remark(*place, message, "nothing is replaced");
             }
         }
+    }
+}
+
+/// Remarks on what is said of a descriptor that has no limit, of which nothing comes.
+fn remark_idle(one: &Descriptor, notes: &mut Notes<'_>) {
+    for (word, place) in &one.of_a_limit {
+        let message =
+            format!("a descriptor without `rate_limit` does not heed `{word}`, and nothing comes of it");
+        notes.remark(*place, message, "write it at each descriptor below that has one, or remove it");
     }
 }
 

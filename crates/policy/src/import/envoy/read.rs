@@ -106,13 +106,31 @@ fn descriptor(node: &Node, notes: &mut Notes<'_>) -> Option<Descriptor> {
     }
     let children = descriptors(member(members, "descriptors"), notes);
     let (key, place) = key?;
-    let read = Descriptor { place, key, value, limit, children, metadata: metadata.cloned(), flags };
+    let of_a_limit = of_a_limit(members, flags, metadata);
+    let metadata = metadata.cloned();
+    let read = Descriptor { place, key, value, limit, children, metadata, flags, of_a_limit };
     if flags.share_threshold && !read.is_wildcard() {
         let place = member(members, "share_threshold").map_or(node.place, |node| node.place);
         let message = "share_threshold is about the values that a star stands for, and the value has none";
         notes.wrong(place, message, "write a value with `*`, or remove share_threshold");
     }
     Some(read)
+}
+
+/// Returns the words of a descriptor that say something of its limit, each where it stands; a no says nothing.
+fn of_a_limit(members: &[Entry], flags: Flags, metadata: Option<&Node>) -> Vec<(&'static str, Place)> {
+    let said = [
+        ("shadow_mode", flags.shadow),
+        ("quota_mode", flags.quota),
+        ("detailed_metric", flags.detailed_metric),
+        ("metadata", metadata.is_some()),
+    ];
+    let words = said.into_iter().filter(|(_, said)| *said).map(|(word, _)| word);
+    words.filter_map(|word| Some((word, member_place(members, word)?))).collect()
+}
+
+fn member_place(members: &[Entry], key: &str) -> Option<Place> {
+    members.iter().find(|entry| entry.key == key).map(|entry| entry.place)
 }
 
 /// Reads what is allowed; nothing stands for no limit.

@@ -15,7 +15,7 @@ tidegate: 1
 
 # Where Envoy asks. The descriptors of one call are counted all or none; with `counting: each`, each by itself, and what is
 # refused uses up what is left, as envoyproxy/ratelimit counts.
-envoy: { listen: 127.0.0.1:8081 }
+envoy: { listen: 127.0.0.1:8082 }
 ";
 
 /// Why rules let pass what they cannot count.

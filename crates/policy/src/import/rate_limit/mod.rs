@@ -8,6 +8,8 @@ mod members;
 mod number;
 mod overlap;
 mod read;
+mod slips;
+mod spring;
 mod write;
 
 use std::fmt::Write as _;
@@ -18,6 +20,7 @@ use read::Section;
 use super::Imported;
 use super::quote::flow_of_policy;
 use crate::file::{Entry, Node, Report, Value, load};
+use crate::foreign::Foreign;
 use crate::problem::{Place, Problem, Problems};
 
 /// The members of a policy that may stand beside the section, and are read as in any policy.
@@ -62,12 +65,11 @@ pub fn rate_limit(file_name: &str, text: &str) -> Result<Imported, Problems> {
         return Err(report.into_problems());
     };
     let section = read::section(&entry.value, &mut report);
-    refuse_rules(&root, &mut report);
-    refuse_twice(&root, section.as_ref(), &mut report);
+    refuse_beside(&root, section.as_ref(), &mut report);
     let Some(section) = section.filter(|_| report.is_empty()) else { return Err(report.into_problems()) };
     let beside = beside(&root);
     let mut remarks = section.remarks(entry.place);
-    remarks.extend(remarks_on(&root, &beside));
+    remarks.extend(store_elsewhere(&root));
     remarks.sort_by_key(|remark| remark.place);
     let mut deployment = String::new();
     for entry in &beside {
@@ -78,20 +80,29 @@ pub fn rate_limit(file_name: &str, text: &str) -> Result<Imported, Problems> {
     Ok(Imported { text: write::policy(&section, &deployment, has_face), remarks })
 }
 
-/// Returns the policy that a file with such a section is, and whether it is one: else the root itself.
-pub(crate) fn served(root: Node, report: &mut Report) -> (Node, bool) {
-    let Some(entry) = section(&root) else { return (root, false) };
+/// What a file with such a section is when it is served as it is.
+pub(crate) struct ServedSection {
+    /// The policy.
+    pub(crate) root: Node,
+    /// Where its service keeps its counts, if it says nothing of where Tidegate does.
+    pub(crate) store_elsewhere: Option<Problem>,
+}
+
+/// Returns what a file with such a section is; one without is given back.
+pub(crate) fn served(root: Node, report: &mut Report) -> Result<ServedSection, Node> {
+    let Some(entry) = section(&root) else { return Err(root) };
     let at = entry.place;
+    report.note_foreign(at.file, Foreign::RateLimitSection);
     let section = read::section(&entry.value, report);
-    refuse_rules(&root, report);
-    refuse_twice(&root, section.as_ref(), report);
+    refuse_beside(&root, section.as_ref(), report);
+    let store_elsewhere = store_elsewhere(&root);
     let entries = beside(&root).into_iter().cloned().collect();
     let mut policy = Node { place: root.place, value: Value::Map(entries) };
     // What stands beside is read as well when the section cannot be, so that one look shows everything.
     let section = section.filter(|_| report.is_empty());
     let parts = section.as_ref().map_or_else(|| write::nothing().to_owned(), write::parts);
     add(&mut policy, &parts, at, section.as_ref());
-    (policy, true)
+    Ok(ServedSection { root: policy, store_elsewhere })
 }
 
 /// Adds the members of a written text, each rule at the place of what it was made of.
@@ -142,6 +153,13 @@ fn beside(root: &Node) -> Vec<&Entry> {
     entries.iter().filter(|entry| BESIDE.contains(&entry.key.as_str())).collect()
 }
 
+/// Reports what stands beside the section and cannot be meant as it stands.
+fn refuse_beside(root: &Node, section: Option<&Section>, report: &mut Report) {
+    refuse_rules(root, report);
+    refuse_twice(root, section, report);
+    slips::refuse(root, report);
+}
+
 /// Whoever writes rules beside the section believes them to hold.
 fn refuse_rules(root: &Node, report: &mut Report) {
     let Value::Map(entries) = &root.value else { return };
@@ -164,16 +182,8 @@ fn refuse_twice(root: &Node, section: Option<&Section>, report: &mut Report) {
     }
 }
 
-fn remarks_on(root: &Node, beside: &[&Entry]) -> Vec<Problem> {
-    let Value::Map(entries) = &root.value else { return Vec::new() };
-    let mut remarks = Vec::new();
-    let has_store = beside.iter().any(|entry| entry.key == "store");
-    if let Some(spring) = entries.iter().find(|entry| entry.key == "spring").filter(|_| !has_store) {
-        remarks.push(Problem {
-            place: spring.place,
-            message: "what `spring` says of Redis is not read, and counts are kept in memory".to_owned(),
-            remedy: "write `store: { redis: { url: \"redis://…\" } }` and `key_secret_file: …`".to_owned(),
-        });
-    }
-    remarks
+/// Returns what to tell of the Redis that the service counts in, where Tidegate is not told of one.
+fn store_elsewhere(root: &Node) -> Option<Problem> {
+    let has_store = beside(root).iter().any(|entry| entry.key == "store");
+    if has_store { None } else { spring::unread(root) }
 }

@@ -12,6 +12,8 @@ use crate::validate::path_pattern;
 const EXAMPLE: &str = "{ algorithm: FIXED_COUNTER, maxRequests: 100, windowSize: 60 }";
 /// Every number of any algorithm.
 const NUMBERS: [&str; 5] = ["maxRequests", "windowSize", "capacity", "refillRate", "flowRate"];
+/// Those of them that are rates a second.
+const RATES: [&str; 2] = ["refillRate", "flowRate"];
 
 /// The section.
 #[derive(Debug)]
@@ -215,9 +217,13 @@ fn config(node: &Node, what: &str, has_path: bool, report: &mut Report) -> Optio
     }
     let named = members.need("algorithm", "FIXED_COUNTER", report);
     let Some(algorithm) = named.and_then(|node| algorithm(node, report)) else {
-        // Without it nobody can tell which numbers belong here; their names are known all the same.
-        for number in NUMBERS {
-            members.get(number, report);
+        // Without it nobody can tell which numbers belong here; their names are known all the same, and what none of them is.
+        for name in NUMBERS {
+            match members.get(name, report) {
+                Some(node) if RATES.contains(&name) => _ = number::per_second(node, name, report),
+                Some(node) => _ = number::whole(node, name, report),
+                None => {}
+            }
         }
         members.finish(&[], report);
         return None;
