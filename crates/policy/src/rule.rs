@@ -50,7 +50,8 @@ pub struct EnvoyTerms {
     pub label: Option<String>,
     /// The rules that do not count when this one applies to any descriptor of a call.
     pub replaces: Vec<String>,
-    /// Whether it has no limits: what it applies to is never limited, not by the fallback either.
+    /// Whether it has no limits, and the fallback does not apply to what it is for. Other rules that apply do, unless it
+    /// replaces them.
     pub unlimited: bool,
     /// Whether its limits refuse only when all such rules that apply to a call refuse.
     pub quota: bool,

@@ -189,7 +189,10 @@ impl Inner {
 
     fn remember(&self, checks: &Checks<'_>, names: &Names, decided: &Decided, asked: Asked) {
         for ((check, name), outcome) in checks.iter().zip(names).zip(&decided.outcomes) {
-            if !check.shadow && !outcome.decision.is_admitted() && self.may_remember(check.limit) {
+            // Of two on one key the second was decided behind the first: as much alone might pass.
+            let is_alone = names.iter().filter(|other| *other == name).count() == 1;
+            let refuses = !check.shadow && !outcome.decision.is_admitted();
+            if refuses && is_alone && self.may_remember(check.limit) {
                 let what = (outcome.decision, decided.at);
                 self.lasting.denials.remember((*name, check), what, asked);
             }

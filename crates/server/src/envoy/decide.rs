@@ -66,6 +66,10 @@ async fn ask(snapshot: Snapshot, question: Arc<Question>, counting: Counting) ->
         is_look && looked.answers.get(place).is_some_and(is_over)
     };
     if !looked.verdict.is_allowed() && (0..all.len()).any(nothing_left) {
+        if counting == Counting::Each {
+            // What a look finds keeps the others from nothing: each is charged by itself.
+            let _ = snapshot.check_descriptors(&all, counting, OPTIONS).await;
+        }
         return looked;
     }
     let mut decided = snapshot.check_descriptors(&all, counting, OPTIONS).await;

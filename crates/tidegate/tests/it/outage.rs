@@ -134,6 +134,22 @@ async fn a_store_that_is_gone_is_left_alone_and_a_ping_finds_it_again() {
     assert_eq!(limiter.observe().outages, 1);
 }
 
+/// Two checks of one key are decided one behind the other: that the second is refused says nothing of one that comes alone.
+#[tokio::test]
+async fn what_is_refused_behind_another_of_its_batch_is_not_remembered() {
+    let (_, limiter) = over([log("l", 3, OnStoreFailure::Deny)]);
+    for _ in 0..2 {
+        assert!(limiter.check_key("l", "k").await.unwrap().is_allowed());
+    }
+    let both = limiter.check_keys([("l", "k"), ("l", "k")], CheckOptions::default()).await.unwrap();
+    assert!(!both.is_allowed());
+    assert!(limiter.check_key("l", "k").await.unwrap().is_allowed(), "one was left");
+    for _ in 0..2 {
+        assert!(!limiter.check_key("l", "k").await.unwrap().is_allowed());
+    }
+    assert_eq!(limiter.observe().remembered, 1);
+}
+
 /// A key that was given something back, or that only a shadow refuses, must not stay refused from memory.
 #[tokio::test]
 async fn a_refund_forgets_and_shadows_and_peeks_are_never_remembered() {
