@@ -89,8 +89,10 @@ fn harmless(text: &str) -> Cow<'_, str> {
 
 /// Returns whether a character steers a terminal rather than being shown; a line's end and a tabulator are meant.
 fn steers(character: char) -> bool {
-    let turns =
-        matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let turns = matches!(
+        character,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    );
     turns || (character.is_control() && !matches!(character, '\n' | '\t'))
 }
 
@@ -102,9 +104,9 @@ mod tests {
     /// any more.
     #[test]
     fn what_steers_a_terminal_is_shown_as_json_writes_it() {
-        let sly = "a\u{1b}[31mred\u{9b}0m\r\u{202e}b\tc\nd é";
+        let sly = "a\u{1b}[31mred\u{9b}0m\r\u{202e}b\u{61c}\tc\nd é";
         let shown = harmless(sly);
-        assert_eq!(shown, "a\\u001b[31mred\\u009b0m\\u000d\\u202eb\tc\nd é");
+        assert_eq!(shown, "a\\u001b[31mred\\u009b0m\\u000d\\u202eb\\u061c\tc\nd é");
         let json = serde_json::to_string(sly).unwrap();
         assert_eq!(serde_json::from_str::<String>(&harmless(&json)).unwrap(), sly);
         assert!(matches!(harmless("plain"), Cow::Borrowed(_)));

@@ -67,14 +67,12 @@ pub fn overlaid(
 ) -> (Policy, Vec<Result<Vec<Became>, Unfit>>) {
     let mut over = policy.clone();
     let limits: Vec<&Limit> = policy.limits().collect();
-    let known = limits.iter().map(|limit| limit.name.as_str());
-    let known: Vec<&str> = known.collect();
     let outcome = overlays.iter().map(|overlay| {
         let own = limits.iter().find(|limit| limit.name == overlay.limit);
-        let own = own.ok_or_else(|| unknown(&overlay.limit, &known))?;
+        let own = own.ok_or_else(|| unknown(&overlay.limit, policy))?;
         let rules = over.rules.iter_mut().chain(&mut over.fallback);
         let limit = rules.flat_map(|rule| &mut rule.limits).find(|limit| limit.name == overlay.limit);
-        let limit = limit.ok_or_else(|| unknown(&overlay.limit, &known))?;
+        let limit = limit.ok_or_else(|| unknown(&overlay.limit, policy))?;
         // One of several plans may be what it does not fit.
         let mut with = limit.clone();
         let became = lay(overlay, own, &mut with, identities)?;
@@ -85,14 +83,28 @@ pub fn overlaid(
     (over, outcome)
 }
 
-fn unknown(name: &str, known: &[&str]) -> Unfit {
+fn unknown(name: &str, policy: &Policy) -> Unfit {
     let shown: String = name.chars().take(200).flat_map(char::escape_debug).collect();
+    let known: Vec<&str> = policy.limits().map(|limit| limit.name.as_str()).collect();
+    let labelled = labelled(name, policy);
     let why = match nearest(name, known.iter().copied()) {
+        _ if !labelled.is_empty() => {
+            let names = some_of(&labelled);
+            format!("no limit is called \"{shown}\", which is what Envoy is told; here it is {names}")
+        }
         Some(near) => format!("no limit is called \"{shown}\"; did you mean \"{near}\"?"),
         None if known.is_empty() => format!("no limit is called \"{shown}\"; the policy has none"),
-        None => format!("no limit is called \"{shown}\"; there are {}", some_of(known)),
+        None => format!("no limit is called \"{shown}\"; there are {}", some_of(&known)),
     };
     Unfit { is_unknown_limit: true, why }
+}
+
+/// Returns the limits of the rules that Envoy is told under a name, as it stands in its headers and metrics.
+fn labelled<'p>(name: &str, policy: &'p Policy) -> Vec<&'p str> {
+    let label = name.rsplit_once('/').map_or(name, |(rule, _)| rule);
+    let is = |told: &String| told == name || told == label;
+    let rules = policy.rules.iter().filter(|rule| rule.envoy.label.as_ref().is_some_and(is));
+    rules.flat_map(|rule| &rule.limits).map(|limit| limit.name.as_str()).collect()
 }
 
 /// Lists names, not all where they are many.

@@ -352,3 +352,23 @@ fn an_exception_says_whether_it_is_looser() {
         }
     }
 }
+
+/// At three in the morning the name at hand is the one that Envoy writes into headers.
+#[test]
+fn a_limit_is_found_by_the_name_that_envoy_is_told() {
+    let file = r#"
+tidegate: 1
+rules:
+  - name: shop.path_search-any
+    match: { domain: shop, descriptor: [path] }
+    envoy: { label: search }
+    limits:
+      - { name: limit, says: "Up to 5 a minute, for everyone together.", key: global, sliding_log: { limit: 5, window: 1m } }
+"#;
+    let policy = parse_embedded("p.yaml", file).unwrap_or_else(|wrong| panic!("{wrong}"));
+    for name in ["search", "search/limit"] {
+        let (_, became) = overlaid(&policy, &[over(name, None, number(5))], None);
+        let why = became[0].as_ref().unwrap_err().to_string();
+        assert!(why.ends_with("which is what Envoy is told; here it is shop.path_search-any/limit"), "{why}");
+    }
+}

@@ -69,7 +69,8 @@ impl Draft {
     /// Returns the remedy as it can be followed: what is to be written into a rule cannot be where the rule is made of another
     /// program's file.
     fn followable(&self, id: &str, view: &View<'_>) -> String {
-        let whose = view.policy.foreign_at(self.place).filter(|_| self.rule.is_some() && !self.remedy.is_empty());
+        let whose =
+            view.policy.foreign_at(self.place).filter(|_| self.rule.is_some() && !self.remedy.is_empty());
         let Some(whose) = whose.filter(|_| !ELSEWHERE.contains(&id)) else { return self.remedy.clone() };
         let (word, file) = (whose.import(), view.policy.file_of(self.place));
         format!("make it a policy by `tidegate import {word} {file}` first, then {}", self.remedy)

@@ -160,3 +160,20 @@ fn an_entry_is_judged_by_who_writes_it_whatever_the_rule_calls_it() {
         assert_eq!(has("ipv6-too-narrow"), is_address, "{descriptor} {key}: {findings:?}");
     }
 }
+
+/// A remedy that is an unknown key where the finding stands is none.
+#[test]
+fn a_remedy_in_another_program_s_file_begins_with_the_import() {
+    let section = "rate-limit: { fallback: { algorithm: FIXED_COUNTER, maxRequests: 5, windowSize: 60 } }\n\
+                   gateway: { listen: 0.0.0.0:8080, upstream: http://127.0.0.1:3000 }\n";
+    let found = reviewed("application.yaml", section);
+    let remedy = |id: &str| found.iter().find(|one| one.id == id).map_or("", |one| one.remedy.as_str());
+    let first = "make it a policy by `tidegate import rate-limit application.yaml` first, then ";
+    assert!(remedy("ipv6-too-narrow").starts_with(first), "{found:#?}");
+    // What stands beside the section can be written there.
+    let beside = found.iter().filter(|one| one.about.is_none());
+    assert!(beside.into_iter().all(|one| !one.remedy.contains("tidegate import")), "{found:#?}");
+    let imported = tidegate_policy::import::rate_limit("application.yaml", section).unwrap();
+    let found = reviewed("policy.yaml", &imported.text);
+    assert!(found.iter().all(|one| !one.remedy.contains("tidegate import")), "{found:#?}");
+}
