@@ -4,6 +4,7 @@
 use envoy_types::pb::envoy::service::ratelimit::v3::RateLimitRequest;
 use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_response::Code;
 use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_response::rate_limit::Unit;
+use envoy_types::pb::google::protobuf::UInt64Value;
 
 use super::world::{Filed, World, question, told};
 use crate::support::soon;
@@ -189,6 +190,20 @@ async fn a_look_at_quotas_tells_who_has_some_and_is_refused_when_nobody_has() {
         served.ask(one("rl", "service", name, 1)).await.unwrap();
     }
     assert_eq!(served.ask(look()).await.unwrap().overall_code(), Code::OverLimit);
+}
+
+/// Guards `counting: each`: a look at what is used up refuses the call, and keeps nobody else from being charged.
+#[tokio::test]
+async fn a_refused_look_leaves_the_others_charged_each_by_itself() {
+    let served = Filed::serving("envoy-look", &[("basic.yaml", BASIC), ("another.yaml", ANOTHER)]).await;
+    let mut both = question("another", &[&[("key2", "gone")], &[("key4", "left")]]);
+    assert_eq!(served.ask(one("another", "key2", "gone", 20)).await.unwrap().overall_code(), Code::Ok);
+    both.descriptors[0].hits_addend = Some(UInt64Value { value: 0 });
+    for _ in 0..2 {
+        assert_eq!(served.ask(both.clone()).await.unwrap().overall_code(), Code::OverLimit);
+    }
+    let reply = served.ask(one("another", "key4", "left", 1)).await.unwrap();
+    assert_eq!(reply.statuses[0].limit_remaining, 17);
 }
 
 const TEN: &str = "
