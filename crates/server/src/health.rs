@@ -86,7 +86,7 @@ pub(crate) fn router_watched(limiter: Limiter, draining: CancellationToken, relo
 
 fn routes(health: Health) -> Router {
     let routes = Router::new().route("/livez", get(livez)).route("/readyz", get(readyz));
-    with_methods(with_problems(routes).with_state(health))
+    with_methods(with_problems(routes, "/livez and /readyz (health)").with_state(health))
 }
 
 async fn livez() -> Response {

@@ -1,4 +1,4 @@
-//! Calls at fault, of the decision API and of health: the one place that gives them a body.
+//! Calls at fault, of the decision API, of health and of the operator's endpoint: the one place that gives them a body.
 
 use axum::extract::{OriginalUri, Request};
 use axum::middleware::Next;
@@ -73,20 +73,24 @@ impl IntoResponse for Problem {
     }
 }
 
-/// Gives a router, or one to be nested in it, problem bodies for paths it does not have.
-pub(crate) fn with_problems<S: Clone + Send + Sync + 'static>(router: Router<S>) -> Router<S> {
-    router.fallback(not_found)
+/// Gives a router, or one to be nested in it, problem bodies for paths it does not have, which say what its listener has.
+pub(crate) fn with_problems<S: Clone + Send + Sync + 'static>(
+    router: Router<S>,
+    here: &'static str,
+) -> Router<S> {
+    // The path is that of the call: a nested router sees only its end.
+    router.fallback(move |OriginalUri(uri): OriginalUri| std::future::ready(nothing_at(uri.path(), here)))
+}
+
+/// Returns the problem of a path that a listener does not have.
+pub(crate) fn nothing_at(path: &str, here: &str) -> Problem {
+    Problem::new(StatusCode::NOT_FOUND, format!("there is nothing at {path}; this listener has {here}"))
 }
 
 /// Gives a whole router problem bodies for methods its paths do not take.
 pub(crate) fn with_methods(router: Router) -> Router {
     // A router's own layers do not see `Allow`, which is added around them.
     Router::new().fallback_service(router).layer(axum::middleware::from_fn(not_allowed))
-}
-
-/// The path is that of the call: a nested router sees only its end.
-async fn not_found(OriginalUri(uri): OriginalUri) -> Problem {
-    Problem::new(StatusCode::NOT_FOUND, format!("there is nothing at {}", uri.path()))
 }
 
 /// Gives the router's own answer to a method that a path does not take a body which names those it takes.

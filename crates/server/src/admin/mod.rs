@@ -33,6 +33,9 @@ use crate::api::{TokenInForce, demand, looks};
 use crate::problem::{Problem, with_methods, with_problems};
 use crate::reload::{ReloadError, Reloader};
 
+/// What is here, for whoever looks elsewhere.
+const HERE: &str = "/metrics, /reload, /reset, /inspect, /v1/overrides, /v1/why and /v1/policy (admin)";
+
 /// Builds the operator's endpoint over what a reloader keeps.
 pub fn router(reloader: Reloader, token: TokenInForce) -> Router {
     let routes = Router::new()
@@ -42,7 +45,7 @@ pub fn router(reloader: Reloader, token: TokenInForce) -> Router {
         .route("/inspect", post(inspect::inspect))
         .route("/v1/overrides", get(overrides::list).put(overrides::put).delete(overrides::delete));
     let looks = looks(reloader.shared.in_force.limiter.clone());
-    let routes = with_problems(routes.with_state(reloader).merge(looks))
+    let routes = with_problems(routes.with_state(reloader).merge(looks), HERE)
         .layer(axum::middleware::from_fn_with_state(token, demand))
         .layer(axum::middleware::from_fn(no_page));
     with_methods(routes)

@@ -50,6 +50,10 @@ use crate::problem::{with_methods, with_problems};
 /// The most bytes of a call's body.
 pub const MAX_CALL_BYTES: usize = 1 << 20;
 
+/// What is here, for whoever looks elsewhere.
+const HERE: &str =
+    "/v1/check, /v1/outcome, /v1/refund, /v1/why, /v1/policy, /openapi.json, /auth and /auth/nginx (api)";
+
 /// What the handlers share.
 #[derive(Debug, Clone)]
 struct Api {
@@ -83,6 +87,7 @@ pub fn router_with(limiter: Limiter, token: TokenInForce) -> Router {
             .route("/refund", post(refund::refund))
             .route("/why", get(why::get).post(why::post))
             .route("/policy", get(policy::policy)),
+        HERE,
     );
     let calls = calls.layer(axum::middleware::from_fn_with_state(token.clone(), demand));
     let forward = forward::routes(limiter.clone(), token.clone());
@@ -93,6 +98,6 @@ pub fn router_with(limiter: Limiter, token: TokenInForce) -> Router {
         std::future::ready(openapi::answer(document))
     });
     let api = Api { limiter, book: Arc::default(), names };
-    let routes = with_problems(Router::new().nest("/v1", calls).route("/openapi.json", document));
+    let routes = with_problems(Router::new().nest("/v1", calls).route("/openapi.json", document), HERE);
     with_methods(routes.with_state(api).merge(forward))
 }

@@ -8,7 +8,10 @@ use http::{HeaderMap, StatusCode};
 use tonic::Status;
 
 use crate::api::{TokenInForce, bearer};
-use crate::problem::Problem;
+use crate::problem::{Problem, nothing_at};
+
+/// What is here, for whoever looks elsewhere.
+const HERE: &str = "envoy.service.ratelimit.v3.RateLimitService by gRPC, /json and /healthcheck (envoy)";
 
 /// Lets pass what has the token, and what asks about health; answers any other call in the form it was made in.
 pub(super) async fn demand(State(token): State<TokenInForce>, request: Request, next: Next) -> Response {
@@ -32,11 +35,11 @@ pub(super) async fn demand(State(token): State<TokenInForce>, request: Request, 
 
 /// Answers a call of what is not there.
 pub(super) async fn nothing_here(OriginalUri(uri): OriginalUri, headers: HeaderMap) -> Response {
-    let detail = format!("there is nothing at {}", uri.path());
     if is_grpc(&headers) {
+        let detail = format!("there is nothing at {}; this listener has {HERE}", uri.path());
         return grpc(&Status::unimplemented(detail));
     }
-    Problem::new(StatusCode::NOT_FOUND, detail).into_response()
+    nothing_at(uri.path(), HERE).into_response()
 }
 
 fn is_grpc(headers: &HeaderMap) -> bool {

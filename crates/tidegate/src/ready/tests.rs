@@ -28,7 +28,7 @@ async fn until<F: Future<Output = bool>>(holds: impl Fn() -> F) {
     }
 }
 
-/// Guards against a wait that ends before the limit admits, and against one that asks over and over meanwhile.
+/// Guards against whoever is turned away after waiting, and against waits that ask over and over.
 #[tokio::test]
 async fn everybody_is_admitted_in_turn_and_the_store_is_asked_a_few_times_each() {
     let store = Arc::new(Faulty::new(MemoryStore::new(MemoryOptions::default()).unwrap()));

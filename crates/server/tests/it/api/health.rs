@@ -60,7 +60,8 @@ async fn probes_may_ask_by_head_and_nothing_else_is_there() {
     for path in ["/", "/v1/check", "/healthz"] {
         let answer = served.get(path).await;
         assert_eq!(answer.status, StatusCode::NOT_FOUND, "{path}");
-        answer.problem();
+        let told = format!("there is nothing at {path}; this listener has /livez and /readyz (health)");
+        assert_eq!(answer.problem()["detail"], told);
     }
 }
 

@@ -42,7 +42,14 @@ async fn paths_that_are_not_there_are_problems() {
     {
         let answer = api.get(path).await;
         assert_eq!(answer.status, StatusCode::NOT_FOUND, "{path}");
-        assert_eq!(answer.problem()["detail"], format!("there is nothing at {path}"));
+        // Whoever asks the wrong listener has to see which one it is.
+        let detail = answer.problem()["detail"].clone();
+        let detail = detail.as_str().unwrap();
+        assert!(
+            detail.starts_with(&format!("there is nothing at {path}; this listener has /v1/check,")),
+            "{detail}"
+        );
+        assert!(detail.ends_with("(api)"), "{detail}");
     }
 }
 

@@ -13,6 +13,8 @@ async fn every_metric_is_in_the_table_and_the_table_has_no_others() {
     let upstream = upstream().await;
     let served = Served::by("families", |_| policy(upstream.address, "", 1)).await;
     let (status, text) = served.admin(Method::GET, "/metrics").await;
+    let elsewhere = served.admin(Method::GET, "/readyz").await;
+    assert!(elsewhere.0 == 404 && elsewhere.1.contains("this listener has /metrics, "), "{elsewhere:?}");
     assert_eq!(status, StatusCode::OK);
     let mut told = BTreeSet::new();
     for line in text.lines() {

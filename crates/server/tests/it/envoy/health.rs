@@ -44,6 +44,10 @@ async fn the_service_says_that_it_serves_until_a_stop_is_asked_for() {
     let unknown = soon(health.check(about("elsewhere"))).await.unwrap_err();
     assert_eq!(unknown.code(), Code::NotFound);
     assert_eq!(fetch(Method::GET, world.envoy(), "/healthcheck", &[], "").await.body, "OK");
+    // Whoever looks for metrics here has to see which listener this is.
+    let elsewhere = fetch(Method::GET, world.envoy(), "/metrics", &[], "").await;
+    assert_eq!(elsewhere.status.as_u16(), 404);
+    assert!(elsewhere.body.contains("/json and /healthcheck (envoy)"), "{}", elsewhere.body);
 
     let mut watch = soon(health.watch(about("ratelimit"))).await.unwrap().into_inner();
     let mut elsewhere = soon(health.watch(about("elsewhere"))).await.unwrap().into_inner();
