@@ -16,7 +16,7 @@ use tidegate::policy_file::parse_span;
 use super::key::KeyCall;
 use crate::api::{Members, Whole, read_call};
 use crate::net::PeerInfo;
-use crate::overrides::{Change, Fault};
+use crate::overrides::{Change, Fault, Put};
 use crate::problem::Problem;
 use crate::reload::Reloader;
 use crate::watch::finished;
@@ -71,8 +71,8 @@ pub(super) async fn put(State(reloader): State<Reloader>, request: Request) -> R
     let overrides = in_force.overrides.clone();
     // On its own: whoever asked may leave, and half of it must not be all.
     let put = finished(tokio::spawn(async move { overrides.put(change).await })).await;
-    let (view, replaced) = put.map_err(problem)?;
-    let body = json!({ "override": view, "replaced": replaced });
+    let Put { view, replaced, warnings } = put.map_err(problem)?;
+    let body = json!({ "override": view, "replaced": replaced, "warnings": warnings });
     Ok(([(CACHE_CONTROL, "no-store")], Json(body)).into_response())
 }
 

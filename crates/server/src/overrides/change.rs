@@ -2,12 +2,13 @@
 
 use std::net::IpAddr;
 
-use tidegate::policy_file::overlay::{Overlay, Set, overlaid};
+use tidegate::policy_file::overlay::{Overlay, Set, SetMode, overlaid};
 use tidegate::{Noted, Span, StoreError, Timestamp};
 use tokio::time::Instant;
 
 use super::install::{escaped, in_words};
 use super::note::{SetText, Text, fingerprint, name};
+use super::warning::Warning;
 use super::{MOST, Overrides, View};
 use crate::watch::aside;
 
@@ -23,6 +24,16 @@ pub(crate) struct Change {
     pub(crate) lasts: Span,
     /// Who asks.
     pub(crate) by: Option<IpAddr>,
+}
+
+/// What became of it.
+#[derive(Debug)]
+pub(crate) struct Put {
+    pub(crate) view: View,
+    /// Whether it stands in the place of another.
+    pub(crate) replaced: bool,
+    /// What is unwise in it.
+    pub(crate) warnings: Vec<Warning>,
 }
 
 /// Why nothing was changed.
@@ -47,10 +58,10 @@ impl Overrides {
     ///
     /// # Errors
     /// When it does not fit the policy of this instance, or the store does not keep it.
-    pub(crate) async fn put(&self, change: Change) -> Result<(View, bool), Fault> {
+    pub(crate) async fn put(&self, change: Change) -> Result<Put, Fault> {
         let turn = self.turn.lock().await;
         let name = name(&change.limit, change.key.as_deref());
-        self.fits(&change)?;
+        let warnings = self.fits(&change)?;
         let mut found = self.read().await?;
         let replaced = found.notes.iter().any(|note| note.name == name);
         if !replaced && found.notes.len() >= MOST {
@@ -69,9 +80,9 @@ impl Overrides {
         found.notes.retain(|other| other.name != name);
         found.notes.push(note);
         found.notes.sort_by(|one, other| one.name.cmp(&other.name));
-        self.installed(found).await;
+        self.installed(found, None).await;
         drop(turn);
-        self.view(&name).map(|view| (view, replaced)).ok_or_else(|| {
+        self.view(&name).map(|view| Put { view, replaced, warnings }).ok_or_else(|| {
             Fault::Missing(
                 "it is in the store, and not in force here: it has ended already, or the log says why"
                     .to_owned(),
@@ -92,8 +103,8 @@ impl Overrides {
         let name = name(limit, key);
         let found = self.read().await?;
         // One of another instance may not have been seen here yet.
-        self.installed(found.clone()).await;
-        let none = || Fault::Missing(format!("there is no override of {}", escaped(&name)));
+        self.installed(found.clone(), None).await;
+        let none = || Fault::Missing(self.none_of(limit, &name));
         let view = self.view(&name).ok_or_else(none)?;
         let store = self.limiter.store();
         let notes = store.notes().ok_or(Fault::NoNotes)?;
@@ -103,12 +114,12 @@ impl Overrides {
         let peer = by.map(|by| by.to_string()).unwrap_or_default();
         tracing::warn!(peer, "an override was removed: {}", escaped(&name));
         let rest = found.notes.into_iter().filter(|note| note.name != name).collect();
-        self.installed(Noted { at: found.at, notes: rest }).await;
+        self.installed(Noted { at: found.at, notes: rest }, Some(name)).await;
         Ok(view)
     }
 
-    /// Holds an override against the policy as the file says it.
-    fn fits(&self, change: &Change) -> Result<(), Fault> {
+    /// Holds an override against the policy as the file says it, and returns what the review finds with it and not without.
+    fn fits(&self, change: &Change) -> Result<Vec<Warning>, Fault> {
         let state = self.state.lock();
         let identities = self.limiter.identities_under(&state.file);
         let overlay = Overlay {
@@ -118,7 +129,7 @@ impl Overrides {
             because: change.because.clone(),
             until: Timestamp::MAX,
         };
-        let (_, mut outcomes) = overlaid(&state.file, &[overlay], identities.as_ref());
+        let (policy, mut outcomes) = overlaid(&state.file, &[overlay], identities.as_ref());
         let member = match change.set {
             Set::Number(_) => "number",
             Set::Terms(_) => "terms",
@@ -127,7 +138,12 @@ impl Overrides {
         match outcomes.pop() {
             Some(Err(unfit)) if unfit.is_unknown_limit => Err(Fault::Missing(unfit.why)),
             Some(Err(unfit)) => Err(Fault::Unfit(member, unfit.why)),
-            _ => Ok(()),
+            Some(Ok(became)) => {
+                // An override that turns the limit off makes nothing of it.
+                let is_looser = became.is_empty() || became.iter().any(|one| one.strictness.is_looser());
+                Ok(Warning::new_in(&policy, &state.file, is_looser))
+            }
+            None => Ok(Vec::new()),
         }
     }
 
@@ -156,9 +172,28 @@ impl Overrides {
         notes.all().await.map_err(|error| Fault::Store(error.not_counted()))
     }
 
-    async fn installed(&self, noted: Noted) {
+    async fn installed(&self, noted: Noted, removed: Option<String>) {
         let (this, received) = (self.clone(), Instant::now());
-        aside(move || this.install(&noted, received)).await;
+        aside(move || this.install(&noted, received, removed.as_deref())).await;
+    }
+
+    /// Says that there is no override of some name, and what is meant where no limit has it.
+    fn none_of(&self, limit: &str, name: &str) -> String {
+        let none = format!("there is no override of {}", escaped(name));
+        // One that a limit of this name is asked for tells whether there is one.
+        let set = Set::Mode(SetMode::Shadow);
+        let overlay = Overlay {
+            limit: limit.to_owned(),
+            key: None,
+            set,
+            because: String::new(),
+            until: Timestamp::MAX,
+        };
+        let outcome = overlaid(&self.state.lock().file, &[overlay], None).1.pop();
+        match outcome {
+            Some(Err(unfit)) if unfit.is_unknown_limit => format!("{none}: {}", unfit.why),
+            _ => none,
+        }
     }
 
     fn view(&self, name: &str) -> Option<View> {

@@ -1,5 +1,7 @@
 //! Putting overrides into force, and telling the log of what changes.
 
+use std::time::Duration;
+
 use tidegate::Noted;
 use tidegate::policy_file::Diff;
 use tidegate::policy_file::overlay::{Set, instant};
@@ -9,9 +11,13 @@ use super::note::Text;
 use super::{Held, Outcome, Overrides, State, laid};
 use crate::reload::Changes;
 
+/// One that ends so soon may have ended by the store's clock.
+const CLOSE: Duration = Duration::from_secs(2);
+
 impl Overrides {
-    /// Puts into force what the store says, and nothing else. Blocks while limits are compiled.
-    pub(super) fn install(&self, noted: &Noted, received: Instant) {
+    /// Puts into force what the store says, and nothing else; `removed` is one that was just removed here. Blocks while limits
+    /// are compiled.
+    pub(super) fn install(&self, noted: &Noted, received: Instant, removed: Option<&str>) {
         let held = noted.notes.iter().filter_map(|note| {
             let text = match serde_json::from_str::<Text>(&note.text) {
                 Ok(text) => text,
@@ -22,11 +28,13 @@ impl Overrides {
                 }
             };
             let left = note.until.as_micros().saturating_sub(noted.at.as_micros());
-            let ends = received + std::time::Duration::from_micros(left);
+            let ends = received + Duration::from_micros(left);
             Some(Held { name: note.name.clone(), text, until: note.until, ends })
         });
         let held: Vec<Held> = held.collect();
-        self.change(&mut self.state.lock(), held);
+        let mut state = self.state.lock();
+        tell_of_loss(&state.held, &held, removed);
+        self.change(&mut state, held);
     }
 
     /// Takes those out of force that have ended by this process's clock, and returns when the next one ends.
@@ -99,6 +107,23 @@ fn tell(before: &[Held], after: &[Held]) {
         let until = instant(one.until);
         tracing::warn!(until, because, by, "an override is in force: {}", in_words(&one.text));
     }
+}
+
+/// Says so when every override is gone at once although none had ended: a store that lost its data looks like this.
+fn tell_of_loss(before: &[Held], after: &[Held], removed: Option<&str>) {
+    let soon = Instant::now() + CLOSE;
+    let held: Vec<&Held> =
+        before.iter().filter(|one| one.ends > soon && removed != Some(&one.name)).collect();
+    if held.is_empty() || held.iter().any(|one| after.iter().any(|other| other.name == one.name)) {
+        return;
+    }
+    let gone: Vec<String> = held.iter().map(|one| in_words(&one.text)).collect();
+    tracing::warn!(
+        "the store holds none any more of the overrides that were in force, {}, although none had ended: unless somebody \
+         removed them, it has lost its data, and the policy file is what holds; look whether the store was restarted or \
+         emptied, and make with `tidegate override` anew what is still needed",
+        gone.join("; ")
+    );
 }
 
 /// Warns of overrides that a change of the policy's file has left without what they are for.

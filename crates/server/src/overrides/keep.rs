@@ -72,7 +72,7 @@ impl Overrides {
         let (this, received) = (self.clone(), Instant::now());
         // The turn ends with the installing, which goes on when nobody waits for it any more.
         aside(move || {
-            this.install(&found, received);
+            this.install(&found, received, None);
             drop(turn);
         })
         .await;

@@ -9,6 +9,7 @@ mod install;
 mod keep;
 mod note;
 mod view;
+mod warning;
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use tidegate::policy_file::overlay::{Became, Overlay, Unfit, overlaid};
 use tidegate::{Limiter, Timestamp};
 use tokio::time::Instant;
 
-pub(crate) use change::{Change, Fault};
+pub(crate) use change::{Change, Fault, Put};
 pub(crate) use view::View;
 
 use note::{Text, fingerprint};

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 use tidegate::Timestamp;
-use tidegate::policy_file::overlay::{Set, instant};
+use tidegate::policy_file::Strictness;
+use tidegate::policy_file::overlay::{Became, Set, SetMode, instant};
 use tokio::time::Instant;
 
 use super::{Held, Outcome};
@@ -30,6 +31,8 @@ pub(crate) struct View {
     /// Why not.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
+    /// Whether more is let through than by the file (`looser`) or less (`tighter`).
+    effect: &'static str,
     /// What it makes of the limit, in words and in numbers; of one with plans, of each.
     in_force: Vec<InForce>,
 }
@@ -40,6 +43,13 @@ struct InForce {
     plan: Option<String>,
     says: String,
     numbers: String,
+    /// The numbers by the file.
+    was: String,
+    /// What is admitted at once by the file, and now.
+    at_once_was: u32,
+    at_once: u32,
+    /// Whether that is looser or tighter than the file.
+    effect: &'static str,
 }
 
 impl View {
@@ -60,6 +70,7 @@ impl View {
             ends_in_seconds: left.as_secs().saturating_add(u64::from(left.subsec_nanos() > 0)),
             applies: outcome.is_ok(),
             problem: outcome.as_ref().err().map(ToString::to_string),
+            effect: Strictness::Same.word(),
             in_force: Vec::new(),
         };
         match Set::from(&text.set) {
@@ -68,9 +79,35 @@ impl View {
             Set::Mode(mode) => view.mode = Some(mode.name()),
         }
         for became in outcome.iter().flatten() {
-            let (plan, says, numbers) = (became.plan.clone(), became.says.clone(), became.numbers.clone());
-            view.in_force.push(InForce { plan, says, numbers });
+            view.in_force.push(InForce::of(became));
         }
+        view.effect = view.sum();
         view
+    }
+    /// Says whether more or less is let through than by the file, all plans together.
+    fn sum(&self) -> &'static str {
+        let mut effects: Vec<&str> = self.in_force.iter().map(|one| one.effect).collect();
+        effects.retain(|effect| *effect != Strictness::Same.word());
+        effects.dedup();
+        match effects.as_slice() {
+            [] if self.mode == Some(SetMode::Off.name()) => Strictness::Looser.word(),
+            [] => Strictness::Same.word(),
+            [one] => one,
+            _ => Strictness::Mixed.word(),
+        }
+    }
+}
+
+impl InForce {
+    fn of(became: &Became) -> Self {
+        Self {
+            plan: became.plan.clone(),
+            says: became.says.clone(),
+            numbers: became.numbers.clone(),
+            was: became.was.clone(),
+            at_once_was: became.at_once.0,
+            at_once: became.at_once.1,
+            effect: became.strictness.word(),
+        }
     }
 }

@@ -181,7 +181,7 @@ async fn what_cannot_be_reset_is_refused_with_what_there_is() {
         assert_eq!((status, problem["member"].as_str()), (422, Some(member)), "{problem}");
         assert!(problem["detail"].as_str().unwrap().contains(says), "{problem}");
     }
-    let (status, problem) = world.reset_with("", &json!({ "limit": "login/lock", "key": "ada" })).await;
+    let (status, problem) = world.reset_with("", &json!({ "limit": "routes/each", "key": "ada" })).await;
     assert_eq!((status, problem["member"].as_str()), (422, Some("key")), "{problem}");
 }
 

@@ -20,8 +20,11 @@ async fn a_number_is_in_force_at_once_and_the_files_comes_back_with_all_counts_k
     assert_eq!(
         over["in_force"],
         json!([{ "says": "6 requests at once, then 1 every 30 minutes, per account.",
-                 "numbers": "token_bucket: capacity 6, refill 1 per 30m" }])
+                 "numbers": "token_bucket: capacity 6, refill 1 per 30m",
+                 "was": "token_bucket: capacity 3, refill 1 per 1h", "at_once_was": 3, "at_once": 6,
+                 "effect": "looser" }])
     );
+    assert_eq!(over["effect"], "looser");
     assert_eq!(
         (&over["by"], &over["applies"], &over["key"]),
         (&json!("127.0.0.1"), &json!(true), &Value::Null)
@@ -100,6 +103,11 @@ async fn whoever_looks_sees_that_something_is_overridden() {
     assert_eq!(one.metric("tidegate_overrides{limit=\"verify/per-account\"}").await.as_deref(), Some("1"));
     assert_eq!(one.metric("tidegate_overrides_idle").await.as_deref(), Some("0"));
     let (_, policy) = ask(one.at.api.unwrap(), "GET", "/v1/policy", "", "").await;
+    let over = policy["run_time_overrides"].as_array().unwrap();
+    assert_eq!(over.len(), 2, "{policy}");
+    assert_eq!((&over[1]["limit"], &over[1]["sets"]), (&json!("sell/log"), &json!("mode refuse")));
+    let (_, by_operator) = ask(one.at.admin.unwrap(), "GET", "/v1/policy", "", "").await;
+    assert_eq!(by_operator, policy, "whoever has no API sees the same");
     let limit = &policy["rules"][1]["limits"][0];
     assert_eq!(
         (&limit["exceptions"][0]["sets"], &limit["exceptions"][0]["because"]),
@@ -114,6 +122,8 @@ async fn whoever_looks_sees_that_something_is_overridden() {
         notes.contains("seen \\\\\\\\u{1b}[31m") || notes.contains("seen \\\\u{1b}[31m"),
         "escaped: {notes}"
     );
+    let (status, by_operator) = ask(one.at.admin.unwrap(), "POST", "/v1/why", &call.to_string(), "").await;
+    assert_eq!((status, &by_operator["rules"]), (200, &why["rules"]));
     let other = json!({ "method": "GET", "path": "/verify", "keys": { "account": "bob" } });
     let (_, why) = ask(one.at.api.unwrap(), "POST", "/v1/why", &other.to_string(), "").await;
     assert_eq!(why["rules"][0]["limits"][0]["notes"], json!([]));

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Instance, ask, refuse};
+use super::{Instance, RULES, ask, refuse};
 
 /// Calls that cannot be, as the members in which they differ from one that can (null: it is not there), each with its status
 /// and what the answer says.
@@ -89,4 +89,84 @@ async fn a_look_at_a_key_tells_what_is_counted_and_takes_nothing() {
     assert_eq!(inspect(json!({ "limit": "verify/nothing" })).await.0, 404);
     assert_eq!(inspect(json!({ "limit": "verify/per-account" })).await.0, 422);
     drop(one.folder);
+}
+
+/// Guards against a key that is shown what holds for another, and against one that is blocked and about which nothing is said.
+#[tokio::test]
+async fn a_look_at_a_key_tells_what_holds_for_it_alone() {
+    let rules = RULES.replace(
+        "refill: 1 per 1h } }",
+        "refill: 1 per 1h }, overrides: [ { value: vip, because: contract, says: \"9 in any minute, per account.\", \
+         sliding_log: { limit: 9, window: 1m } } ] }",
+    );
+    let one = Instance::start("", &rules).await;
+    let (limit, admin) = ("verify/per-account", one.at.admin.unwrap());
+    let look = async |account: &str| {
+        let call = json!({ "limit": limit, "keys": { "account": account } });
+        let (status, seen) = ask(admin, "POST", "/inspect", &call.to_string(), "").await;
+        assert_eq!(status, 200, "{seen}");
+        let states = seen["states"].as_array().unwrap().iter();
+        let numbers: Vec<String> =
+            states.map(|state| state["numbers"].as_str().unwrap().to_owned()).collect();
+        (numbers, seen["run_time_override"].clone())
+    };
+    assert!(one.allows("/verify", "ada").await && one.allows("/verify", "vip").await);
+    let own = vec!["token_bucket: capacity 3, refill 1 per 1h".to_owned()];
+    let of_file = vec!["sliding_log: limit 9, window 1m".to_owned()];
+    assert_eq!(look("ada").await, (own.clone(), Value::Null), "nothing of a key that the file names");
+    assert_eq!(look("vip").await, (of_file.clone(), Value::Null));
+    one.put(json!({ "limit": limit, "key": "Mallory", "mode": "refuse", "for": "1h", "because": "a bot" }))
+        .await;
+    assert_eq!(look("ada").await, (own, Value::Null), "nothing of Mallory's");
+    let (states, over) = look("mallory").await;
+    assert_eq!(states, [] as [String; 0], "nothing is counted");
+    assert_eq!((&over["mode"], &over["because"]), (&json!("refuse"), &json!("a bot")));
+    one.put(json!({ "limit": limit, "number": 2, "for": "1h", "because": "guessing" })).await;
+    let (states, over) = look("ada").await;
+    assert_eq!(states, ["token_bucket: capacity 2, refill 1 per 90m"]);
+    assert_eq!((&over["sets"], &over["key"]), (&json!("limit 2"), &Value::Null));
+    assert_eq!(look("vip").await, (of_file, Value::Null), "terms of the file stay");
+}
+
+/// Guards against a slip of a zero that nobody is told of.
+#[tokio::test]
+async fn a_looser_limit_is_told_with_what_the_review_finds_in_it() {
+    let rules = RULES.replace("class: login\n", "class: verify\n    guesses: pin\n");
+    let rules = format!("codes: {{ pin: {{ digits: 8 }} }}\n{rules}");
+    let one = Instance::start("", &rules).await;
+    let call =
+        |number: u64| json!({ "limit": "verify/per-account", "number": number, "for": "1h", "because": "x" });
+    let tighter = one.put(call(2)).await;
+    assert_eq!((&tighter["override"]["effect"], &tighter["warnings"]), (&json!("tighter"), &json!([])));
+    let looser = one.put(call(100_000)).await;
+    assert_eq!(looser["override"]["effect"], "looser");
+    let found = looser["warnings"].as_array().unwrap();
+    assert!(!found.is_empty() && found[0]["about"].as_str().unwrap().starts_with("verify"), "{looser}");
+    let off = json!({ "limit": "verify/per-account", "mode": "off", "for": "1h", "because": "x" });
+    assert_eq!(one.put(off).await["override"]["effect"], "looser");
+    assert_eq!(one.put(refuse("verify/per-account")).await["warnings"], json!([]));
+}
+
+/// A key of several parts is told part by part, and a route by the patterns there are.
+#[tokio::test]
+async fn a_key_that_lacks_a_part_is_told_all_of_them() {
+    let one = Instance::alone().await;
+    let parts = json!([{ "name": "account", "values": [] }, { "name": "route", "values": ["/sell"] }]);
+    for keys in [
+        json!({ "key": "ada" }),
+        json!({ "keys": { "account": "ada" } }),
+        json!({ "keys": { "user": "ada" } }),
+    ] {
+        let mut call = json!({ "limit": "sell/pair" });
+        call.as_object_mut().unwrap().extend(keys.as_object().unwrap().clone());
+        for path in ["/inspect", "/reset"] {
+            let (status, problem) = ask(one.at.admin.unwrap(), "POST", path, &call.to_string(), "").await;
+            assert_eq!((status, &problem["parts"]), (422, &parts), "{path} {call}: {problem}");
+        }
+        let (status, problem) = one.admin("DELETE", &call).await;
+        assert_eq!((status, &problem["parts"]), (422, &parts), "{call}: {problem}");
+    }
+    let (status, problem) = one.admin("DELETE", &json!({ "limit": "sell/pairs" })).await;
+    assert!(problem["detail"].as_str().unwrap().contains("did you mean \"sell/pair\"?"), "{problem}");
+    assert_eq!(status, 404);
 }
