@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::args::{ADMIN, AdminArgs, place_of};
 use crate::exit::Failure;
 use crate::input::{Source, read_text};
+use crate::key_words::{Part, Style, advised};
 
 /// The variable that says where the endpoint is, where no argument does.
 const VARIABLE: &str = "TIDEGATE_ADMIN";
@@ -117,7 +118,7 @@ impl Answer {
     /// With what the endpoint says is wrong: a call that cannot be, something that is not there, a store that is lost.
     pub(crate) fn found(self) -> Result<Value, Failure> {
         let detail = || match self.body["detail"].as_str() {
-            Some(detail) => detail.to_owned(),
+            Some(detail) => without_member(detail, &self.body["member"]).to_owned(),
             None => format!("the endpoint answered {}", self.status),
         };
         match self.status {
@@ -128,6 +129,45 @@ impl Answer {
             _ => Err(Failure::failed(detail())),
         }
     }
+}
+
+impl Answer {
+    /// Returns what was answered to a call about a key.
+    ///
+    /// # Errors
+    /// As [`Answer::found`], with how to write the key where that is at fault.
+    pub(crate) fn found_key(self, words: &[String], style: Style) -> Result<Value, Failure> {
+        let parts = self.body["parts"].as_array().into_iter().flatten().map(part);
+        let parts: Vec<Part> = parts.collect();
+        let is_bare = self.body["member"] == "key" && parts.len() > 1;
+        let found = self.found().map_err(|failure| {
+            if !is_bare {
+                return failure;
+            }
+            let names: Vec<&str> = parts.iter().map(|part| part.name.as_str()).collect();
+            Failure::unusable(format!(
+                "the limit counts on several values, each given by its name: {}",
+                names.join(", ")
+            ))
+        });
+        found.map_err(|failure| advised(failure, words, &parts, style))
+    }
+}
+
+/// Reads a part of a key.
+fn part(part: &Value) -> Part {
+    let values = part["values"].as_array().into_iter().flatten();
+    Part {
+        name: part["name"].as_str().unwrap_or_default().to_owned(),
+        values: values.filter_map(Value::as_str).map(str::to_owned).collect(),
+    }
+}
+
+/// Returns what is wrong with a key without the member of the call that it stood in, which nobody has written here.
+fn without_member<'d>(detail: &'d str, member: &Value) -> &'d str {
+    let member = member.as_str().filter(|member| member.starts_with("key"));
+    let before = member.map(|member| format!("`{member}`: "));
+    before.and_then(|before| detail.strip_prefix(before.as_str())).unwrap_or(detail)
 }
 
 /// Returns where the endpoint is if nobody says: where the environment says, or on this machine.

@@ -25,7 +25,7 @@ pub(crate) use cases::CasesArgs;
 pub(crate) use examined::{ExplainArgs, ThreatFormat, ThreatModelArgs};
 pub(crate) use import::{ImportArgs, ImportCommand, ToArgs};
 pub(crate) use log::{Level, LogArgs, LogStyle};
-pub(crate) use operate::{DoctorArgs, KeyArgs, StoreArgs, StoreCommand};
+pub(crate) use operate::{DoctorArgs, KeyArgs, LimitKey, StoreArgs, StoreCommand};
 pub(crate) use why::WhyArgs;
 pub(crate) use words::WordsArgs;
 

@@ -11,6 +11,7 @@ mod demo;
 mod descriptors;
 mod exit;
 mod input;
+mod key_words;
 mod lifetime;
 mod logging;
 mod output;

@@ -1,11 +1,12 @@
 //! `tidegate override`: exceptions from limits of running gateways, for a while.
 
 use http::Method;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::admin::Admin;
 use crate::args::OverrideArgs;
 use crate::exit::{Exit, Failure};
+use crate::key_words::{Style, members};
 use crate::lifetime;
 use crate::output::Output;
 
@@ -58,13 +59,20 @@ async fn put(admin: &Admin, name: &str, args: &OverrideArgs) -> Result<Exit, Fai
         ("because", args.because.clone().map(Value::from)),
     ];
     call.extend(said.into_iter().filter_map(|(member, value)| Some((member.to_owned(), value?))));
-    let answer = admin.ask(Method::PUT, PATH, Some(&Value::Object(call))).await?.found()?;
+    let answer = admin
+        .ask(Method::PUT, PATH, Some(&Value::Object(call)))
+        .await?
+        .found_key(&args.key, Style::Option)?;
     let mut out = Output::stdout();
     if args.json {
         out.json(&answer)?;
     } else {
         for line in lines(&answer["override"]) {
             out.line(&line);
+        }
+        for found in answer["warnings"].as_array().into_iter().flatten() {
+            let (id, message, remedy) = (text(found, "id"), text(found, "message"), text(found, "remedy"));
+            out.line(&format!("{} [{id}]: {message}; {remedy}", text(found, "severity")));
         }
         if answer["replaced"] == true {
             out.line("it stands in the place of the one before");
@@ -78,7 +86,7 @@ async fn remove(admin: &Admin, name: &str, args: &OverrideArgs) -> Result<Exit, 
     let call = Value::Object(call(name, &args.key)?);
     let answer = admin.ask(Method::DELETE, PATH, Some(&call)).await?;
     let is_missing = answer.status == 404;
-    let answer = match answer.found() {
+    let answer = match answer.found_key(&args.key, Style::Option) {
         // There is none, which is no wrong call.
         Err(failure) if is_missing => return Err(Failure::failed(failure.message())),
         found => found?,
@@ -96,33 +104,9 @@ async fn remove(admin: &Admin, name: &str, args: &OverrideArgs) -> Result<Exit, 
 
 /// Returns the members of a call that name a limit and a key.
 fn call(name: &str, keys: &[String]) -> Result<Map<String, Value>, Failure> {
-    let mut call = Map::new();
+    let mut call = members(keys, Style::Option)?;
     call.insert("limit".to_owned(), name.into());
-    match keys {
-        [] => {}
-        [value] if !value.contains('=') => {
-            call.insert("key".to_owned(), value.as_str().into());
-        }
-        pairs => {
-            call.insert("keys".to_owned(), Value::Object(named(pairs)?));
-        }
-    }
     Ok(call)
-}
-
-/// Reads values by their names.
-fn named(pairs: &[String]) -> Result<Map<String, Value>, Failure> {
-    let mut keys = Map::new();
-    for pair in pairs {
-        let Some((name, value)) = pair.split_once('=').filter(|(name, _)| !name.is_empty()) else {
-            let about = format!("--key {pair} has no name, and several values are told by their names");
-            return Err(Failure::unusable(about).advise("write --key NAME=VALUE for each"));
-        };
-        if keys.insert(name.to_owned(), json!(value)).is_some() {
-            return Err(Failure::unusable(format!("{name} is given twice; give it once")));
-        }
-    }
-    Ok(keys)
 }
 
 fn text<'v>(value: &'v Value, member: &str) -> &'v str {
@@ -145,6 +129,22 @@ fn sets(one: &Value) -> String {
     number.or(terms).or(mode).unwrap_or_default()
 }
 
+/// Says whether terms are looser or tighter than the file's, with the number that most look at.
+fn effect(held: &Value) -> String {
+    let (was, now) = (held["at_once_was"].as_u64().unwrap_or(0), held["at_once"].as_u64().unwrap_or(0));
+    let word = match text(held, "effect") {
+        "same" => "as the file",
+        "looser" => "looser than the file",
+        "tighter" => "tighter than the file",
+        other => other,
+    };
+    let algorithm = |member: &str| text(held, member).split(':').next().unwrap_or_default().to_owned();
+    if algorithm("was") == algorithm("numbers") {
+        return format!("{was} → {now}: {word}");
+    }
+    format!("{} → {}: {word}", text(held, "was"), text(held, "numbers"))
+}
+
 /// Returns the lines that tell of one.
 fn lines(one: &Value) -> Vec<String> {
     let mut lines = vec![format!("{}: {} until {}", whose(one), sets(one), text(one, "until"))];
@@ -152,6 +152,10 @@ fn lines(one: &Value) -> Vec<String> {
         let plan = held["plan"].as_str().map(|plan| format!("{plan}: ")).unwrap_or_default();
         lines.push(format!("  {plan}{}", text(held, "says")));
         lines.push(format!("  {plan}{}", text(held, "numbers")));
+        lines.push(format!("  {plan}{}", effect(held)));
+    }
+    if one["in_force"].as_array().is_some_and(Vec::is_empty) && one["effect"] == "looser" {
+        lines.push("  looser than the file: the limit looks at nobody this is for".to_owned());
     }
     if one["applies"] == false {
         lines.push(format!("  applies to nothing here: {}", text(one, "problem")));

@@ -10,9 +10,10 @@ use tidegate::policy_file::{Limit, Policy, ReadyKeys, StoreChoice};
 use tidegate::{Limiter, ResetError, Span, Store as _, StoredKey};
 use tidegate_store_redis::{Held, RedisStore};
 
-use crate::args::{KeyArgs, StoreCommand};
+use crate::args::{KeyArgs, LimitKey, StoreCommand};
 use crate::exit::{Exit, Failure};
 use crate::input::Source;
+use crate::key_words::{self, Part, Style, advised};
 use crate::lifetime;
 use crate::output::{self, Output};
 
@@ -29,10 +30,8 @@ pub(crate) fn run(command: &StoreCommand) -> Result<Exit, Failure> {
             let policy = load(source)?;
             lifetime::block_on(ping(policy, source))
         }
-        StoreCommand::Inspect { of, json } if of.admin.admin.is_some() => {
-            lifetime::block_on(asked::inspect(of, *json))
-        }
-        StoreCommand::Reset { of } if of.admin.admin.is_some() => lifetime::block_on(asked::reset(of)),
+        StoreCommand::Inspect { of, json } if of.is_asked() => lifetime::block_on(asked::inspect(of, *json)),
+        StoreCommand::Reset { of } if of.is_asked() => lifetime::block_on(asked::reset(of)),
         StoreCommand::Inspect { of, .. } | StoreCommand::Reset { of } if of.admin.token_file.is_some() => {
             let about = "--token-file is what a running process demands, and none is named";
             Err(Failure::unusable(about).advise("give --admin URL as well"))
@@ -119,20 +118,28 @@ struct Asked {
     ready: ReadyKeys,
     limit: Limit,
     stored: StoredKey,
+    /// The words of the key.
+    key: Vec<String>,
 }
 
 impl Asked {
     fn of(policy: Policy, of: &KeyArgs) -> Result<Self, Failure> {
+        let LimitKey { limit: name, key } = of.on()?;
         let store = connect(&policy)?;
         let limiter =
             Limiter::from_policy_with(policy, Arc::new(store.clone())).map_err(Failure::unusable)?;
-        let ready = ready(&of.key)?;
         let snapshot = limiter.snapshot();
-        let stored = snapshot.stored_key(of.limit(), &ready).map_err(Failure::unusable)?;
+        let parts = snapshot.policy().map(|policy| parts(policy, &name)).unwrap_or_default();
+        let ready = key_words::ready(&key, &parts, Style::Bare)?;
+        let stored = snapshot.stored_key(&name, &ready).map_err(|error| {
+            let is_key = matches!(error, ResetError::UnknownKey { .. } | ResetError::MissingKey { .. });
+            let parts: &[Part] = if is_key { &parts } else { &[] };
+            advised(Failure::unusable(error), &key, parts, Style::Bare)
+        })?;
         let mut limits = snapshot.policy().into_iter().flat_map(Policy::limits);
-        let limit = limits.find(|one| one.name == of.limit()).cloned();
-        let limit = limit.ok_or_else(|| Failure::unusable(format!("there is no limit {}", of.limit())))?;
-        Ok(Self { limiter, store, ready, limit, stored })
+        let limit = limits.find(|one| one.name == name).cloned();
+        let limit = limit.ok_or_else(|| Failure::unusable(format!("there is no limit {name}")))?;
+        Ok(Self { limiter, store, ready, limit, stored, key })
     }
 
     async fn look(&self, source: &Source) -> Result<Held, Failure> {
@@ -146,21 +153,25 @@ impl Asked {
     }
 }
 
-/// Returns values by their names.
-fn ready(pairs: &[(String, String)]) -> Result<ReadyKeys, Failure> {
-    let mut ready = ReadyKeys::new();
-    for (name, value) in pairs {
-        if ready.insert(name.clone(), value.clone()).is_some() {
-            return Err(Failure::unusable(format!("{name} is given twice; give it once")));
-        }
-    }
-    Ok(ready)
+/// Returns the parts of a limit's key, and of a route the patterns there are: those of its rule.
+fn parts(policy: &Policy, limit: &str) -> Vec<Part> {
+    let rules = policy.rules.iter().chain(&policy.fallback);
+    let mut limits = rules.flat_map(|rule| rule.limits.iter().map(move |limit| (rule, limit)));
+    let Some((rule, limit)) = limits.find(|(_, one)| one.name == limit) else { return Vec::new() };
+    let routes = rule.matches.iter().flat_map(|matcher| &matcher.paths);
+    let routes: Vec<String> = routes.map(|pattern| pattern.text().to_owned()).collect();
+    let routes = if routes.is_empty() { vec!["*".to_owned()] } else { routes };
+    let part = |name: &str| {
+        let values = if name == "route" { routes.clone() } else { Vec::new() };
+        Part { name: name.to_owned(), values }
+    };
+    limit.key.sources().into_iter().map(part).collect()
 }
 
 async fn inspect(policy: Policy, of: &KeyArgs, json: bool) -> Result<Exit, Failure> {
     let asked = Asked::of(policy, of)?;
     let held = asked.look(&of.policy).await?;
-    let shown = show::Shown { limit: &asked.limit, key: &of.key, stored: &asked.stored, held: &held };
+    let shown = show::Shown { limit: &asked.limit, key: &asked.key, stored: &asked.stored, held: &held };
     let mut out = Output::stdout();
     if json {
         out.line(&shown.json().to_string());
@@ -174,13 +185,13 @@ async fn inspect(policy: Policy, of: &KeyArgs, json: bool) -> Result<Exit, Failu
 async fn reset(policy: Policy, of: &KeyArgs) -> Result<Exit, Failure> {
     let asked = Asked::of(policy, of)?;
     let held = asked.look(&of.policy).await?;
-    let done = asked.limiter.reset(of.limit(), &asked.ready).await;
+    let done = asked.limiter.reset(&asked.limit.name, &asked.ready).await;
     done.map_err(|error: ResetError| Failure::unusable(error))?;
-    let key = show::key(&of.key);
+    let (limit, key) = (&asked.limit.name, show::key(&asked.key));
     let mut out = Output::stdout();
     let exit = if held.value.is_some() {
         let what = show::in_short(&held);
-        out.line(&format!("{}, {key}: forgotten ({what})", of.limit()));
+        out.line(&format!("{limit}, {key}: forgotten ({what})"));
         // Refusals of a shared counter are not remembered.
         if !asked.stored.is_counter {
             out.line(
@@ -189,7 +200,7 @@ async fn reset(policy: Policy, of: &KeyArgs) -> Result<Exit, Failure> {
         }
         Exit::Fine
     } else {
-        out.line(&format!("{}, {key}: nothing is counted, so there was nothing to forget", of.limit()));
+        out.line(&format!("{limit}, {key}: nothing is counted, so there was nothing to forget"));
         Exit::Problems
     };
     out.finish()?;

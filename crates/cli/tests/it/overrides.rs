@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::http::{post, send};
 use crate::page::Page;
 use crate::process::{Folder, Running, run, text, tidegate};
-use crate::shared::nobody;
+use crate::shared::{nobody, policy, server};
 
 const TOKEN: &str = "a token of the operator's";
 
@@ -204,6 +204,135 @@ fn a_running_process_tells_what_it_has_counted_and_forgets_it() {
     assert!(told.contains("nothing to forget") && code == Some(1), "{told}");
     let (told, code) = night.says(&["store", "inspect", "verify/per-acount", "account=eve"]);
     assert!(told.contains("verify/per-account") && code == Some(2), "{told}");
+}
+
+/// Guards against a blocked key of which it is said that nothing is counted, and another that is told of the block.
+#[test]
+fn a_blocked_key_is_told_as_one_and_nobody_else_is() {
+    let night = Night::new("override-inspect");
+    let block = ["override", "verify/per-account", "--mode", "refuse", "--key", "mallory", "--for", "1h"];
+    let (told, code) = night.says(&[&block[..], &["--because", "a bot"]].concat());
+    assert_eq!(code, Some(0), "{told}");
+    for needle in [
+        "  Refuses everything, per account.\n",
+        " → sliding_log: limit 0, window 1s: tighter than the file\n",
+    ] {
+        assert!(told.contains(needle), "{needle:?} is not in:\n{told}");
+    }
+    // A bare value is enough for a limit that counts on one thing.
+    let (told, code) = night.says(&["store", "inspect", "verify/per-account", "mallory"]);
+    assert!(told.contains("  overridden for this key: mode refuse until 2"), "{told}");
+    assert!(told.contains(", because a bot; every request is refused\n  nothing is counted\n"), "{told}");
+    assert_eq!(code, Some(0), "it is refused, and that is an answer");
+    assert!(night.allows("ada"));
+    let (told, code) = night.says(&["store", "inspect", "verify/per-account", "ada"]);
+    assert_eq!(code, Some(0), "{told}");
+    assert!(told.contains("1 of 2 used") && told.lines().count() == 3, "{told}");
+    let (told, code) = night.says(&["override", "--remove", "verify/per-acount"]);
+    assert!(told.contains("did you mean \"verify/per-account\"?") && code == Some(1), "{told}");
+}
+
+/// A slip of a zero is told before it has cost anything.
+#[test]
+fn a_looser_limit_is_told_as_one() {
+    let night = Night::new("override-looser");
+    let more = ["--for", "1h", "--because", "x"];
+    for (number, says) in
+        [("200", "  2 → 200: looser than the file\n"), ("1", "  2 → 1: tighter than the file\n")]
+    {
+        let (told, code) =
+            night.says(&[&["override", "verify/per-account", "--limit", number], &more[..]].concat());
+        assert!(told.contains(says) && code == Some(0), "{told}");
+    }
+    let (told, _) = night.says(&[&["override", "verify/per-account", "--mode", "off"], &more[..]].concat());
+    assert!(told.contains("looser than the file"), "{told}");
+}
+
+/// One rule for where a running process is asked: a limit that is no file is asked for where the variable says.
+#[test]
+fn a_limit_in_the_place_of_a_file_is_asked_for_at_the_variable() {
+    let night = Night::new("store-variable");
+    let ask = |words: &[&str], at: &str| {
+        let token = night.folder.path("token");
+        let mut command = tidegate(["store"]);
+        command.args(words).arg("--token-file").arg(token).env("TIDEGATE_ADMIN", at);
+        let output = command.output().unwrap();
+        (format!("{}{}", text(&output.stdout), text(&output.stderr)), output.status.code())
+    };
+    assert!(night.allows("ada"));
+    let (told, code) = ask(&["inspect", "verify/per-account", "account=ada"], &night.admin);
+    assert!(told.contains("1 of 2 used") && code == Some(0), "{told}");
+    let nobody = format!("http://127.0.0.1:{}", nobody());
+    let (told, code) = ask(&["reset", "verify/per-account", "ada"], &nobody);
+    assert!(told.contains(&nobody) && told.contains("--admin URL") && code == Some(1), "{told}");
+    let (told, code) = said(&["store", "inspect", "missing/policy", "verify/per-account", "ada"]);
+    assert!(told.contains("missing/policy") && code == Some(2), "a file that is not there: {told}");
+    let (told, code) = said(&["store", "inspect", "missing.yaml"]);
+    assert!(told.contains("missing.yaml") && code == Some(2), "{told}");
+}
+
+/// What is wrong with a key is told in the words of the command, with what to type.
+#[test]
+fn a_key_of_several_parts_is_told_with_the_options_to_type() {
+    let night = Night::new("override-parts");
+    let limits = POLICY.replace(
+        "refill: 1 per 1h } }",
+        "refill: 1 per 1h } }\n      - { name: each, says: \"Up to 90 a minute, per account and route.\", \
+         key: [account, route], sliding_counter: { limit: 90, window: 1m } }",
+    );
+    night.folder.file("policy.yaml", limits);
+    let admin = night.admin.trim_start_matches("http://").parse().unwrap();
+    let token = TOKEN.replace(' ', "-");
+    let reload = format!("/reload HTTP/1.1\r\nAuthorization: Bearer {token}\r\nX-Rest:");
+    assert_eq!(send(admin, "POST", &reload, "").answer().status, 200);
+    let make = ["override", "verify/each", "--limit", "1", "--for", "1h", "--because", "x"];
+    let (told, code) = night.says(&[&make[..], &["--key", "10.0.0.66"]].concat());
+    assert_eq!(code, Some(2), "{told}");
+    for needle in [
+        "the limit counts on several values, each given by its name: account, route",
+        "write `--key account=10.0.0.66 --key route=/otp/verify`",
+        "a route is a pattern of the rule's match: /otp/verify",
+    ] {
+        assert!(told.contains(needle), "{needle:?} is not in:\n{told}");
+    }
+    let (told, code) = night.says(&["store", "inspect", "verify/each", "account=ada"]);
+    assert!(told.contains("write `account=ada route=/otp/verify`") && code == Some(2), "{told}");
+    assert!(!told.contains("keys"), "{told}");
+}
+
+/// Guards against overrides that are gone with a store's data, and nobody is told.
+#[test]
+fn a_store_that_has_lost_its_data_is_told() {
+    let redis = server();
+    let folder = Folder::new("override-lost");
+    let file = policy(&folder, redis.port(), "admin: { listen: 127.0.0.1:0 }\n");
+    let mut command = tidegate(["serve", "--log", "json"]);
+    command.arg(file);
+    let mut serving = Running::start(command);
+    let admin = format!("http://{}", serving.address("endpoint"));
+    let make = [
+        "override",
+        "verify/per-account",
+        "--limit",
+        "1",
+        "--for",
+        "1h",
+        "--because",
+        "x",
+        "--admin",
+        &admin,
+    ];
+    let (told, code) = said(&make);
+    assert_eq!(code, Some(0), "{told}");
+    redis.ask("FLUSHALL");
+    let line = serving.log("the store holds none any more of the overrides");
+    let line: Value = serde_json::from_str(&line).unwrap();
+    let message = line.to_string();
+    assert_eq!(line["level"], "WARN");
+    assert!(
+        message.contains("verify/per-account: limit 1") && message.contains("`tidegate override`"),
+        "{message}"
+    );
 }
 
 /// A web page in the operator's browser gets nowhere.

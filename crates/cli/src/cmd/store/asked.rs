@@ -1,33 +1,38 @@
 //! The same, asked of a running process: it has what is counted, and the secret under which keys are named.
 
 use http::Method;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tidegate::{Span, Timestamp};
 
-use super::ready;
 use super::show::{Counted, key};
 use crate::admin::Admin;
-use crate::args::KeyArgs;
+use crate::args::{KeyArgs, LimitKey};
 use crate::exit::{Exit, Failure};
+use crate::key_words::{Style, members};
 use crate::output::Output;
 
 /// A key that a running process is asked about.
 struct Asked {
     admin: Admin,
-    limit: String,
-    key: Vec<(String, String)>,
+    on: LimitKey,
     call: Value,
 }
 
 impl Asked {
     fn of(of: &KeyArgs) -> Result<Self, Failure> {
-        let (limit, key) = of.asked().map_err(Failure::unusable)?;
-        let call = json!({ "limit": limit, "keys": ready(&key)? });
-        Ok(Self { admin: Admin::of(&of.admin, None)?, limit, key, call })
+        let on = of.on()?;
+        let mut call = members(&on.key, Style::Bare)?;
+        call.insert("limit".to_owned(), on.limit.as_str().into());
+        Ok(Self { admin: Admin::of(&of.admin, None)?, on, call: Value::Object(call) })
+    }
+
+    async fn ask(&self, path: &str) -> Result<Value, Failure> {
+        let answer = self.admin.ask(Method::POST, path, Some(&self.call)).await?;
+        answer.found_key(&self.on.key, Style::Bare)
     }
 
     async fn look(&self) -> Result<Value, Failure> {
-        self.admin.ask(Method::POST, "/inspect", Some(&self.call)).await?.found()
+        self.ask("/inspect").await
     }
 }
 
@@ -47,7 +52,8 @@ pub(super) async fn inspect(of: &KeyArgs, as_json: bool) -> Result<Exit, Failure
         }
     }
     out.finish()?;
-    Ok(if seen["counted"] == true { Exit::Fine } else { Exit::Problems })
+    let is_answered = seen["counted"] == true || refuses(&seen);
+    Ok(if is_answered { Exit::Fine } else { Exit::Problems })
 }
 
 /// Has a key forgotten.
@@ -58,8 +64,8 @@ pub(super) async fn reset(of: &KeyArgs) -> Result<Exit, Failure> {
     let asked = Asked::of(of)?;
     // A value that cannot be read is one more reason to have it forgotten.
     let seen = asked.look().await;
-    asked.admin.ask(Method::POST, "/reset", Some(&asked.call)).await?.found()?;
-    let (limit, key) = (&asked.limit, key(&asked.key));
+    asked.ask("/reset").await?;
+    let (limit, key) = (&asked.on.limit, key(&asked.on.key));
     let mut out = Output::stdout();
     let Ok(seen) = seen else {
         out.line(&format!("{limit}, {key}: forgotten (what it was could not be read)"));
@@ -80,17 +86,38 @@ pub(super) async fn reset(of: &KeyArgs) -> Result<Exit, Failure> {
 
 fn lines(asked: &Asked, seen: &Value) -> Vec<String> {
     let identity = seen["key"].as_str().map(|name| format!(" ({name})")).unwrap_or_default();
-    let mut lines = vec![format!("{}, {}{identity}", asked.limit, key(&asked.key))];
+    let mut lines = vec![format!("{}, {}{identity}", asked.on.limit, key(&asked.on.key))];
+    lines.extend(overridden(&seen["run_time_override"]));
     if seen["counted"] != true {
         lines.push("  nothing is counted".to_owned());
     }
-    for state in seen["states"].as_array().into_iter().flatten() {
+    // What is counted is held against nothing there.
+    for state in seen["states"].as_array().into_iter().flatten().filter(|_| !refuses(seen)) {
         let numbers = state["numbers"].as_str().unwrap_or_default();
         let whose = state["plan"].as_str().map(|plan| format!(", of {plan}")).unwrap_or_default();
         lines.push(format!("  {}", counted(state, seen).words()));
         lines.push(format!("  held against {numbers}{whose}"));
     }
     lines
+}
+
+/// Returns whether an override refuses every request of the key.
+fn refuses(seen: &Value) -> bool {
+    seen["run_time_override"]["mode"] == "refuse"
+}
+
+/// Says by which override the key is treated as it is, if by one.
+fn overridden(over: &Value) -> Option<String> {
+    let text = |member: &str| over[member].as_str().unwrap_or_default();
+    let sets = over["sets"].as_str()?;
+    let whose = if over["key"].is_null() { "for everybody" } else { "for this key" };
+    let does = match text("mode") {
+        "refuse" => "; every request is refused",
+        "shadow" => "; it refuses nothing",
+        "off" => "; it does not look at the key",
+        _ => "",
+    };
+    Some(format!("  overridden {whose}: {sets} until {}, because {}{does}", text("until"), text("because")))
 }
 
 fn counted(state: &Value, seen: &Value) -> Counted {

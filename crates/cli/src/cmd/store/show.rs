@@ -12,18 +12,14 @@ use tidegate_store_redis::{Held, HeldValue};
 /// What is held of a key, with the limit it is of.
 pub(super) struct Shown<'s> {
     pub(super) limit: &'s Limit,
-    pub(super) key: &'s [(String, String)],
+    pub(super) key: &'s [String],
     pub(super) stored: &'s StoredKey,
     pub(super) held: &'s Held,
 }
 
 /// Returns the key as it was given.
-pub(super) fn key(given: &[(String, String)]) -> String {
-    if given.is_empty() {
-        return "everyone together".to_owned();
-    }
-    let pairs: Vec<String> = given.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    pairs.join(" ")
+pub(super) fn key(given: &[String]) -> String {
+    if given.is_empty() { "everyone together".to_owned() } else { given.join(" ") }
 }
 
 /// Returns in a few words what is held.
@@ -64,7 +60,9 @@ impl Shown<'_> {
         let whose = match self.whose(quota) {
             Some(Whose::Everybody) => String::new(),
             Some(whose) => format!(", of {}", whose.shown().unwrap_or_default()),
-            None => ", which the policy no longer says: the next request carries it over".to_owned(),
+            None => ", which the policy no longer says: the next request carries it over, unless an override of a running \
+                     gateway is why (`tidegate override` lists them)"
+                .to_owned(),
         };
         let words = format!("  {}", Counted::of(&decision, self.held.at).words());
         [words, format!("  counted under {numbers}{whose}")]
