@@ -115,5 +115,5 @@ fn a_file_that_is_served_is_watched_and_taken_whole_or_not_at_all() {
 /// Guards what the page teaches.
 #[test]
 fn the_page_from_a_configuration_to_a_running_service_is_run() {
-    Page::read("docs/import.md").on_free_ports([8081]).runs();
+    Page::read("docs/import.md").on_free_ports([8082]).runs();
 }

@@ -102,7 +102,7 @@ fn unknown(name: &str, policy: &Policy) -> Unfit {
 /// Returns the limits of the rules that Envoy is told under a name, as it stands in its headers and metrics.
 fn labelled<'p>(name: &str, policy: &'p Policy) -> Vec<&'p str> {
     let label = name.rsplit_once('/').map_or(name, |(rule, _)| rule);
-    let is = |told: &String| told == name || told == label;
+    let is = |told: &String| !told.is_empty() && (told == name || told == label);
     let rules = policy.rules.iter().filter(|rule| rule.envoy.label.as_ref().is_some_and(is));
     rules.flat_map(|rule| &rule.limits).map(|limit| limit.name.as_str()).collect()
 }
