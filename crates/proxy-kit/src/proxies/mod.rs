@@ -4,6 +4,7 @@
 //! given. Its configuration is what somebody would write who uses it; what only a test needs (that it stays in the
 //! foreground, where it may write) is added here.
 
+mod listeners;
 mod process;
 mod program;
 

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use super::listeners;
+
 /// The longest that a proxy is waited for.
 const SOON: Duration = Duration::from_mins(1);
 /// How long it may take to end when it is asked to.
@@ -99,14 +101,17 @@ impl Running {
         String::from_utf8_lossy(&fs::read(self.place.folder.join("log")).unwrap_or_default()).into_owned()
     }
 
-    /// Waits until the port answers; false when the program ends instead.
+    /// Waits until the program itself listens on the port; false when it ends instead. Whoever else took the port meanwhile would
+    /// answer as well, and a program that cannot have it ends.
     fn is_ready(&mut self) -> bool {
         let began = Instant::now();
         loop {
             if self.process.try_wait().is_ok_and(|ended| ended.is_some()) {
                 return false;
             }
-            if TcpStream::connect(self.address()).is_ok() {
+            if TcpStream::connect(self.address()).is_ok()
+                && listeners::holds(self.process.id(), self.place.port)
+            {
                 return true;
             }
             assert!(began.elapsed() < SOON, "nothing listens after a minute; it says:\n{}", self.log());
