@@ -22,6 +22,9 @@ use crate::input::Source;
   tidegate why policy.yaml POST /otp/verify --client 192.0.2.7 --json '{\"account\":\"ada\"}' --repeat 4
   tidegate why policy.yaml --domain shop --descriptor '{ path: /checkout, remote_address: 192.0.2.7 }'
 
+It asks the file alone: it knows nothing of what running gateways have counted, nor of their overrides. `/v1/why` of a gateway's
+decision API or operator's endpoint (`admin`) does.
+
 Keys are shown as they are read: mind who looks over your shoulder.")]
 pub(crate) struct WhyArgs {
     /// The policy file; `-` reads standard input.

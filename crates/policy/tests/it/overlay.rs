@@ -315,8 +315,8 @@ fn what_holds_for_a_key_is_its_own() {
     let key = Some(named(&policy(), name, &[("account", "mallory")]));
     let refuse = over(name, key.clone(), mode(SetMode::Refuse));
     let by_key = |set: &str| Some((set.to_owned(), true));
-    assert_eq!(stands(&[refuse.clone()], name, &ada), none);
-    assert_eq!(stands(&[refuse.clone()], name, &mallory), (vec![refused.to_owned()], by_key("mode refuse")));
+    assert_eq!(stands(std::slice::from_ref(&refuse), name, &ada), none);
+    assert_eq!(stands(std::slice::from_ref(&refuse), name, &mallory), (vec![refused.to_owned()], by_key("mode refuse")));
     let off = over(name, None, mode(SetMode::Off));
     let for_all = |set: &str| Some((set.to_owned(), false));
     assert_eq!(stands(&[off.clone(), refuse.clone()], name, &ada), (Vec::new(), for_all("mode off")));
@@ -326,7 +326,7 @@ fn what_holds_for_a_key_is_its_own() {
         (Vec::new(), by_key("mode off"))
     );
     let two = over(name, None, number(2));
-    assert_eq!(stands(&[two.clone()], name, &ada).1, for_all("limit 2"));
+    assert_eq!(stands(std::slice::from_ref(&two), name, &ada).1, for_all("limit 2"));
     assert_eq!(stands(&[two], name, &of_file), (vec![vip.to_owned()], None), "it is for everybody else");
     let plans = stands(&[], "verify/sold", &ada).0;
     assert_eq!(plans, ["limit 2, window 1m", "capacity 3, refill 1 per 1m"]);

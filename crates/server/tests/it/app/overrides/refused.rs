@@ -103,8 +103,8 @@ async fn a_look_at_a_key_tells_what_holds_for_it_alone() {
     let (limit, admin) = ("verify/per-account", one.at.admin.unwrap());
     let look = async |account: &str| {
         let call = json!({ "limit": limit, "keys": { "account": account } });
-        let (status, seen) = ask(admin, "POST", "/inspect", &call.to_string(), "").await;
-        assert_eq!(status, 200, "{seen}");
+        let (code, seen) = ask(admin, "POST", "/inspect", &call.to_string(), "").await;
+        assert_eq!(code, 200, "{seen}");
         let states = seen["states"].as_array().unwrap().iter();
         let numbers: Vec<String> =
             states.map(|state| state["numbers"].as_str().unwrap().to_owned()).collect();
