@@ -251,3 +251,18 @@ fn every_command_takes_the_file_as_it_is() {
 fn the_page_runs_as_it_stands() {
     Page::read("docs/rate-limit-yaml.md").on_free_ports([8080, 3000, 6379]).runs();
 }
+
+/// Counts in memory, apart from those of every other instance, are what nobody notices.
+#[test]
+fn a_redis_that_only_spring_is_told_of_is_warned_of_by_check_and_serve() {
+    let folder = Folder::new("spring-redis");
+    let spring = "spring: { data: { redis: { host: cache, port: 6380 } } }\n";
+    let file =
+        format!("{spring}{SEED}gateway: {{ listen: 127.0.0.1:0, upstream: \"http://127.0.0.1:9\" }}\n");
+    let path = folder.file("application.yaml", &file).display().to_string();
+    let checked = run(["check", path.as_str()]);
+    let told = text(&checked.stdout).to_owned();
+    assert!(told.contains("url: \"redis://cache:6380\"") && told.contains("[store-not-read]"), "{told}");
+    let (mut running, _) = start(&folder, "application.yaml", &file);
+    assert!(running.log("store-not-read").contains("WARN"));
+}
