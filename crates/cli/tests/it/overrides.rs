@@ -341,7 +341,9 @@ fn a_call_that_names_its_origin_is_turned_away() {
     let night = Night::new("override-origin");
     let address = night.admin.trim_start_matches("http://").parse().unwrap();
     // The client of these tests sends no token, so that the order is seen as well.
-    assert_eq!(send(address, "PUT", "/v1/overrides", "{}").answer().status, 401);
+    for (method, path) in [("PUT", "/v1/overrides"), ("GET", "/v1/policy"), ("GET", "/v1/why?path=/")] {
+        assert_eq!(send(address, method, path, "{}").answer().status, 401, "{path}");
+    }
     let path = "/v1/overrides HTTP/1.1\r\nOrigin: http://evil.example\r\nX-Rest:";
     assert_eq!(send(address, "PUT", path, "{}").answer().status, 403);
 }

@@ -85,7 +85,10 @@ fn what_was_counted_under_other_numbers_is_told_under_those() {
     let (told, _) = store("inspect", &file, &["verify/per-account", "account=ada"]);
     assert!(told.contains("1 of 2 used, 1 left"), "{told}");
     assert!(told.contains("capacity 2, refill 1 per 1h, which the policy no longer says"), "{told}");
-    assert!(told.contains("an override of a running gateway is why (`tidegate override` lists them)"), "{told}");
+    assert!(
+        told.contains("an override of a running gateway is why (`tidegate override` lists them)"),
+        "{told}"
+    );
 }
 
 /// A value of somebody else's keeps a key refused until it is gone, and nobody wants to type its name.

@@ -316,7 +316,10 @@ fn what_holds_for_a_key_is_its_own() {
     let refuse = over(name, key.clone(), mode(SetMode::Refuse));
     let by_key = |set: &str| Some((set.to_owned(), true));
     assert_eq!(stands(std::slice::from_ref(&refuse), name, &ada), none);
-    assert_eq!(stands(std::slice::from_ref(&refuse), name, &mallory), (vec![refused.to_owned()], by_key("mode refuse")));
+    assert_eq!(
+        stands(std::slice::from_ref(&refuse), name, &mallory),
+        (vec![refused.to_owned()], by_key("mode refuse"))
+    );
     let off = over(name, None, mode(SetMode::Off));
     let for_all = |set: &str| Some((set.to_owned(), false));
     assert_eq!(stands(&[off.clone(), refuse.clone()], name, &ada), (Vec::new(), for_all("mode off")));
