@@ -162,7 +162,7 @@ pub(crate) fn bare_host(host: &str) -> Cow<'_, str> {
 
 impl Matcher {
     /// The matcher of every request.
-    pub(crate) const ANY: Self = Self {
+    pub const ANY: Self = Self {
         methods: Vec::new(),
         paths: Vec::new(),
         hosts: Vec::new(),

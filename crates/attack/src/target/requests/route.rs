@@ -104,7 +104,7 @@ pub(super) fn encode(text: &str, plain: &str, out: &mut String) {
 /// Returns what requests that a rule may apply to begin with, the plainest first. The fallback has no matches, and any
 /// request may be its.
 pub(super) fn starts(policy: &Policy, rule: &Rule) -> Vec<Start> {
-    let any = [ANY];
+    let any = [Matcher::ANY];
     let matchers = if rule.matches.is_empty() { &any[..] } else { &rule.matches };
     let needs_body = rule.limits.iter().any(tidegate_policy::Limit::needs_body);
     let mut starts = Vec::new();
@@ -121,15 +121,6 @@ pub(super) fn starts(policy: &Policy, rule: &Rule) -> Vec<Start> {
     starts.truncate(MOST);
     starts
 }
-
-const ANY: Matcher = Matcher {
-    methods: Vec::new(),
-    paths: Vec::new(),
-    hosts: Vec::new(),
-    loose: false,
-    strict_slash: false,
-    descriptor: None,
-};
 
 fn methods(matcher: &Matcher, needs_body: bool) -> Vec<String> {
     let usual = if needs_body { ["POST", "PUT", "GET"] } else { ["GET", "POST", "PUT"] };

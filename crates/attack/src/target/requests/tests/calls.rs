@@ -235,9 +235,7 @@ descriptors:
     rate_limit: { unlimited: true }
 ";
     let imported = import::envoy(&[("ratelimit.yaml", file)]).unwrap_or_else(|problems| panic!("{problems}"));
-    let text = imported
-        .text
-        .replace("envoy: { listen: 127.0.0.1:8081 }", "envoy: { listen: 127.0.0.1:8081, counting: each }");
+    let text = imported.text.replace("envoy: { listen:", "envoy: { counting: each, listen:");
     let policy =
         Arc::new(parse_embedded("policy.yaml", &text).unwrap_or_else(|problems| panic!("{problems}")));
     let mut played = 0;
