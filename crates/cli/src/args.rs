@@ -73,7 +73,8 @@ decision API.";
 /// A rate limiter whose limits mean what they say.
 ///
 /// Tidegate stands in front of an HTTP service and decides which requests pass, by a policy file that states each
-/// limit in numbers and in words. Services that cannot be put behind it ask its decision API instead.
+/// limit in numbers and in words. Envoy, nginx, Caddy, HAProxy, Traefik, clients that send CL.THROTTLE, and any program over
+/// HTTP can ask it instead.
 #[derive(Debug, Parser)]
 #[command(name = "tidegate", version, after_help = EXAMPLES, max_term_width = 110)]
 pub(crate) struct Args {
@@ -119,7 +120,8 @@ pub(crate) enum Command {
     },
 }
 
-/// Enforce a policy: run the gateway, the decision API and the health endpoint it names.
+/// Enforce a policy: run every face it names, of gateway, decision API with forward-auth, Envoy's rate-limit service,
+/// CL.THROTTLE, operator's endpoint and health.
 ///
 /// SIGTERM and SIGINT drain: new connections are no longer taken, requests under way are finished, and those still not
 /// done at the policy's `drain_timeout` are cut off, which is logged. A second signal ends it at once.
