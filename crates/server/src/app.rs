@@ -181,13 +181,13 @@ impl App {
             Some(serve(listener, service, options, stop()).await)
         };
         let api = async {
-            let router = api::router_with(in_force.limiter.clone(), in_force.tokens.api.clone());
-            Some(serve(self.api?, router, ServeOptions::default(), stop()).await)
+            let service = api::service(in_force.limiter.clone(), in_force.tokens.api.clone());
+            Some(serve(self.api?, service, ServeOptions::default(), stop()).await)
         };
         let envoy = async {
             let (limiter, token) = (in_force.limiter.clone(), in_force.tokens.envoy.clone());
-            let router = envoy::router_with(limiter, token, draining.clone(), in_force.envoy_hits.clone());
-            Some(serve(self.envoy?, router, ServeOptions::default(), stop()).await)
+            let service = envoy::service_with(limiter, token, draining.clone(), in_force.envoy_hits.clone());
+            Some(serve(self.envoy?, service, ServeOptions::default(), stop()).await)
         };
         let resp = async {
             Some(

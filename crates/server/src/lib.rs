@@ -3,7 +3,8 @@
 //! For programs of one's own there are four doors:
 //!
 //! - [`app::App`] binds and runs every face that a policy names, which is what `tidegate serve` does;
-//! - [`api::router`] and [`health::router`] are axum routers, to be mounted anywhere;
+//! - [`api::router`] and [`health::router`] are axum routers, to be mounted anywhere; [`api::service`] is faster, and a listener's
+//!   only service;
 //! - [`net::serve`] serves any tower service with the listener's protections, PROXY protocol, TLS and draining.
 //!
 //! The rest of [`net`], [`proxy`] and [`gateway`] is public so that each half can be run and tested without the other:
@@ -16,6 +17,7 @@ pub mod app;
 mod changes;
 pub mod envoy;
 mod epoch;
+mod front;
 pub mod gateway;
 pub mod health;
 pub mod net;

@@ -1,14 +1,18 @@
 //! A call's body: JSON, whole, within bounds, or a problem that names what is at fault.
 
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::task::Poll;
 use std::time::Duration;
 
-use axum::body::{Body, Bytes};
+use axum::BoxError;
 use axum::extract::Request;
+use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, StatusCode};
-use http_body::Body as _;
+use http_body::Body;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::de::{Deserialize, DeserializeOwned, IgnoredAny};
 use serde_json::error::Category;
 
 use super::MAX_CALL_BYTES;
@@ -30,15 +34,40 @@ pub(crate) async fn read<T: DeserializeOwned>(request: Request) -> Result<T, Pro
 ///
 /// # Errors
 /// As [`read`], but for what the body holds.
-pub(crate) async fn bytes(request: Request) -> Result<Bytes, Problem> {
+pub(crate) async fn bytes<B>(request: http::Request<B>) -> Result<Bytes, Problem>
+where
+    B: Body<Data = Bytes>,
+    B::Error: Into<BoxError>,
+{
     let (head, body) = request.into_parts();
     is_json(&head.headers)?;
-    let whole = tokio::time::timeout(BODY_TIMEOUT, whole(body)).await;
-    whole.map_err(|_| {
+    let mut whole = pin!(whole(body));
+    if let Some(whole) = arrived(whole.as_mut()).await {
+        return whole;
+    }
+    tokio::time::timeout(BODY_TIMEOUT, whole).await.map_err(|_| {
         let detail =
             format!("the body did not arrive within {} seconds; send it faster", BODY_TIMEOUT.as_secs());
         Problem::new(StatusCode::REQUEST_TIMEOUT, detail)
     })?
+}
+
+/// Waits for what has arrived already, `None` for what has not: nearly every body came along with its head, and for those no
+/// timer is set.
+///
+/// A connection hands a body over once it was asked for it, so what has to be waited for is asked for a second time.
+async fn arrived<F: Future>(mut reading: Pin<&mut F>) -> Option<F::Output> {
+    let mut asked = false;
+    let read = poll_fn(|cx| match reading.as_mut().poll(cx) {
+        Poll::Ready(read) => Poll::Ready(Some(read)),
+        Poll::Pending if asked => Poll::Ready(None),
+        Poll::Pending => {
+            asked = true;
+            cx.waker().wake_by_ref();
+            Poll::Pending
+        }
+    });
+    read.await
 }
 
 /// Returns whether a body is said to be JSON in UTF-8, as it is; one without a type may be anything.
@@ -68,7 +97,11 @@ fn is_json(headers: &HeaderMap) -> Result<(), Problem> {
     Ok(())
 }
 
-async fn whole(body: Body) -> Result<Bytes, Problem> {
+async fn whole<B>(body: B) -> Result<Bytes, Problem>
+where
+    B: Body<Data = Bytes>,
+    B::Error: Into<BoxError>,
+{
     let too_long = || {
         let detail = format!("a call may have {MAX_CALL_BYTES} bytes; send only what the limits count on");
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail)
@@ -77,18 +110,27 @@ async fn whole(body: Body) -> Result<Bytes, Problem> {
     if body.size_hint().lower() > u64::try_from(MAX_CALL_BYTES).unwrap_or(u64::MAX) {
         return Err(too_long());
     }
-    match Limited::new(body, MAX_CALL_BYTES).collect().await {
-        Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(too_long()),
-        Err(_) => Err(Problem::new(StatusCode::BAD_REQUEST, "the body broke off; send it whole")),
+    let failed = |error: BoxError| {
+        if error.is::<LengthLimitError>() {
+            return too_long();
+        }
+        Problem::new(StatusCode::BAD_REQUEST, "the body broke off; send it whole")
+    };
+    let mut body = pin!(Limited::new(body, MAX_CALL_BYTES));
+    let first = body.frame().await.transpose().map_err(failed)?;
+    let first = first.and_then(|frame| frame.into_data().ok()).unwrap_or_default();
+    if body.is_end_stream() {
+        return Ok(first);
     }
+    let rest = body.collect().await.map_err(failed)?.to_bytes();
+    Ok(if rest.is_empty() { first } else { [first, rest].concat().into() })
 }
 
 /// Parses a call's body.
 ///
 /// # Errors
 /// 400 when it is not JSON, 422 when it is not what `T` describes.
-pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+pub(crate) fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Problem> {
     // A list would be taken for the members in their order.
     if !bytes.trim_ascii_start().starts_with(b"{") {
         serde_json::from_slice::<IgnoredAny>(bytes).map_err(|error| fault(None, &error))?;
@@ -96,6 +138,10 @@ pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
             StatusCode::UNPROCESSABLE_ENTITY,
             "a call is a JSON object; send `{` and `}`",
         ));
+    }
+    // What is at fault is found by reading once more and keeping account of the place.
+    if let Ok(value) = serde_json::from_slice(bytes) {
+        return Ok(value);
     }
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {

@@ -2,16 +2,16 @@
 
 use std::time::Instant;
 
-use axum::Json;
+use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::response::{IntoResponse, Response};
-use http::header::CACHE_CONTROL;
+use axum::response::Response;
+use bytes::Bytes;
+use http_body_util::Full;
 use serde::Deserialize;
 use tidegate::Verdict;
 use utoipa::ToSchema;
 
-use super::book::ReceiptId;
-use super::fields::{Members, OneOrMore, Whole};
+use super::fields::{Members, OneOrMore, Text, Whole};
 use super::verdict::Checked;
 use super::{Api, call};
 use crate::problem::Problem;
@@ -22,33 +22,41 @@ use crate::problem::Problem;
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = CheckRequest)]
-pub(super) struct CheckCall {
+pub(super) struct CheckCall<'a> {
     /// The method; `GET` unless said.
-    #[schema(min_length = 1, max_length = 64, pattern = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", example = "POST")]
-    pub(super) method: Option<String>,
+    #[schema(value_type = Option<String>, min_length = 1, max_length = 64, pattern = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", example = "POST")]
+    #[serde(borrow)]
+    pub(super) method: Option<Text<'a>>,
     /// The path as it was sent: still percent-encoded, without the query; `/` unless said.
-    #[schema(min_length = 1, max_length = 8192, pattern = "^/[!\"$-;=@-_a-~]*$", example = "/otp/verify")]
-    pub(super) path: Option<String>,
+    #[schema(value_type = Option<String>, min_length = 1, max_length = 8192, pattern = "^/[!\"$-;=@-_a-~]*$", example = "/otp/verify")]
+    #[serde(borrow)]
+    pub(super) path: Option<Text<'a>>,
     /// The query as it was sent, without the question mark.
-    #[schema(max_length = 8192, pattern = "^[!$-;=?-~]*$")]
-    pub(super) query: Option<String>,
+    #[schema(value_type = Option<String>, max_length = 8192, pattern = "^[!$-;=?-~]*$")]
+    #[serde(borrow)]
+    pub(super) query: Option<Text<'a>>,
     /// The host the request is for, perhaps with a port; the `host` header unless said.
-    #[schema(min_length = 1, max_length = 262, pattern = "^[!-~]+$", example = "api.example.com")]
-    pub(super) host: Option<String>,
+    #[schema(value_type = Option<String>, min_length = 1, max_length = 262, pattern = "^[!-~]+$", example = "api.example.com")]
+    #[serde(borrow)]
+    pub(super) host: Option<Text<'a>>,
     /// The address of the connection's other end, as the caller saw it. It is the client's address too, unless it is
     /// one of the policy's trusted proxies and `headers` say whom that forwards for.
     #[schema(value_type = Option<String>)]
-    pub(super) client: Option<String>,
+    #[serde(borrow)]
+    pub(super) client: Option<Text<'a>>,
     /// The header fields by name; a list for a field that was sent several times.
     #[schema(value_type = Option<Object>)]
-    pub(super) headers: Option<Members<OneOrMore>>,
+    #[serde(borrow)]
+    pub(super) headers: Option<Members<OneOrMore<'a>>>,
     /// The body, if it is text. Keys in JSON and form bodies are read from it as from a request's, by the
     /// `content-type` in `headers`; without one it can be JSON only.
-    #[schema(example = "{\"account\": \"ada\"}")]
-    pub(super) body: Option<String>,
+    #[schema(value_type = Option<String>, example = "{\"account\": \"ada\"}")]
+    #[serde(borrow)]
+    pub(super) body: Option<Text<'a>>,
     /// The body in base64 with padding (RFC 4648, section 4), instead of `body`.
-    #[schema(pattern = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$")]
-    pub(super) body_base64: Option<String>,
+    #[schema(value_type = Option<String>, pattern = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$")]
+    #[serde(borrow)]
+    pub(super) body_base64: Option<Text<'a>>,
     /// Ready-made values of keys by their name in the policy. One stands in for what the request would be read for,
     /// and is normalised as the policy says; an empty one counts as missing.
     #[schema(value_type = Option<Object>)]
@@ -73,18 +81,30 @@ pub(super) struct CheckCall {
     post,
     path = "/v1/check",
     operation_id = "check",
-    request_body = CheckCall,
+    request_body = CheckCall<'_>,
     responses((status = 200, description = "The verdict, whatever it is.", body = Checked<'_>))
 )]
 pub(super) async fn check(State(api): State<Api>, request: Request) -> Result<Response, Problem> {
-    let call = call::read::<CheckCall>(request).await?;
+    Ok(answer(&api, request).await?.map(Body::new))
+}
+
+/// Answers a call.
+pub(super) async fn answer<B>(
+    api: &Api,
+    request: http::Request<B>,
+) -> Result<http::Response<Full<Bytes>>, Problem>
+where
+    B: http_body::Body<Data = Bytes>,
+    B::Error: Into<axum::BoxError>,
+{
+    let body = call::bytes(request).await?;
+    let call = call::parse::<CheckCall<'_>>(&body)?;
     let in_force = api.limiter.snapshot();
     let question = call.question(&api.names.of(&in_force))?;
     let mut verdict = in_force.check_with(&question.request(), Some(&question.keys), question.options).await;
     let receipt = api.keep_receipt(&mut verdict);
     let styles = in_force.policy().map_or(&[][..], |policy| &policy.headers);
-    let checked = Checked::new(&verdict, styles, receipt);
-    Ok(([(CACHE_CONTROL, "no-store")], Json(checked)).into_response())
+    Ok(Checked::new(&verdict, styles, receipt).response())
 }
 
 impl Api {
@@ -95,12 +115,9 @@ impl Api {
         if receipt.is_empty() {
             return None;
         }
-        match ReceiptId::draw() {
-            Ok(id) => {
-                let worth = receipt.refundable_until().saturating_since(at).as_duration();
-                self.book.keep(id, receipt, worth, Instant::now());
-                Some(id.to_text())
-            }
+        let worth = receipt.refundable_until().saturating_since(at).as_duration();
+        match self.book.keep(receipt, worth, Instant::now()) {
+            Ok(id) => Some(id.to_text()),
             Err(error) => {
                 tracing::error!(%error, "the system gives no randomness; a charge goes without a receipt");
                 None

@@ -1,11 +1,12 @@
 //! Pieces of a call: what JSON leaves open is read in one way or refused.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, MapAccess, Unexpected, Visitor};
+use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Unexpected, Visitor};
 
 /// A whole number that is not negative. JSON has one kind of number: 1.0 is as whole as 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -41,20 +42,89 @@ impl Visitor<'_> for WholeVisitor {
     }
 }
 
-/// One value or several.
-#[derive(Debug, Deserialize)]
-#[serde(untagged, expecting = "expected a string or a list of strings")]
-pub(super) enum OneOrMore {
-    One(String),
-    More(Vec<String>),
+/// A text: the call's own bytes, unless something in it was escaped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Text<'a>(pub(super) Cow<'a, str>);
+
+impl From<String> for Text<'_> {
+    fn from(text: String) -> Self {
+        Self(Cow::Owned(text))
+    }
 }
 
-impl OneOrMore {
-    pub(super) fn as_slice(&self) -> &[String] {
+impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(TextVisitor)
+    }
+}
+
+struct TextVisitor;
+
+impl<'de> Visitor<'de> for TextVisitor {
+    type Value = Text<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Text<'de>, E> {
+        Ok(Text(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Text<'de>, E> {
+        Ok(Text(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_string<E: Error>(self, text: String) -> Result<Text<'de>, E> {
+        Ok(Text(Cow::Owned(text)))
+    }
+}
+
+/// One value or several.
+#[derive(Debug)]
+pub(super) enum OneOrMore<'a> {
+    One(Text<'a>),
+    More(Vec<Text<'a>>),
+}
+
+impl<'a> OneOrMore<'a> {
+    pub(super) fn as_slice(&self) -> &[Text<'a>] {
         match self {
             Self::One(value) => std::slice::from_ref(value),
             Self::More(values) => values,
         }
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for OneOrMore<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(OneOrMoreVisitor)
+    }
+}
+
+struct OneOrMoreVisitor;
+
+impl<'de> Visitor<'de> for OneOrMoreVisitor {
+    type Value = OneOrMore<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string or a list of strings")
+    }
+
+    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<OneOrMore<'de>, E> {
+        TextVisitor.visit_borrowed_str(text).map(OneOrMore::One)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<OneOrMore<'de>, E> {
+        TextVisitor.visit_str(text).map(OneOrMore::One)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<OneOrMore<'de>, A::Error> {
+        let mut values = Vec::new();
+        while let Some(value) = list.next_element()? {
+            values.push(value);
+        }
+        Ok(OneOrMore::More(values))
     }
 }
 

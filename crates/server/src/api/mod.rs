@@ -33,8 +33,13 @@ mod why;
 
 use std::sync::Arc;
 
-use axum::Router;
+use axum::body::Body;
+use axum::response::IntoResponse;
 use axum::routing::{get, post};
+use axum::{BoxError, Router};
+use bytes::Bytes;
+use http::{Method, Request, Response};
+use http_body_util::{Either, Full};
 use tidegate::Limiter;
 
 pub(crate) use auth::{bearer, demand};
@@ -45,6 +50,7 @@ pub use token::{Token, TokenError, TokenInForce};
 use book::Book;
 use names::NamesInForce;
 
+use crate::front::{Busiest, Face};
 use crate::problem::{with_methods, with_problems};
 
 /// The most bytes of a call's body.
@@ -80,6 +86,12 @@ pub fn router(limiter: Limiter, token: Option<Token>) -> Router {
 /// Builds the decision API over a limiter, with a token that may be replaced while it is served. The policy may be as well:
 /// each call is answered under the one in force when it came.
 pub fn router_with(limiter: Limiter, token: TokenInForce) -> Router {
+    service(limiter, token).into_router()
+}
+
+/// Builds the decision API as [`router_with`] does, for whoever serves nothing else by it: checks do not go through the router.
+pub fn service(limiter: Limiter, token: impl Into<TokenInForce>) -> Face<Checks> {
+    let token = token.into();
     let calls = with_problems(
         Router::new()
             .route("/check", post(check::check))
@@ -90,6 +102,7 @@ pub fn router_with(limiter: Limiter, token: TokenInForce) -> Router {
         HERE,
     );
     let calls = calls.layer(axum::middleware::from_fn_with_state(token.clone(), demand));
+    let demanded = token.clone();
     let forward = forward::routes(limiter.clone(), token.clone());
     let names = Arc::<NamesInForce>::default();
     let (described, of) = (limiter.clone(), Arc::clone(&names));
@@ -98,6 +111,34 @@ pub fn router_with(limiter: Limiter, token: TokenInForce) -> Router {
         std::future::ready(openapi::answer(document))
     });
     let api = Api { limiter, book: Arc::default(), names };
+    let checks = Checks { api: api.clone().into(), token: demanded };
     let routes = with_problems(Router::new().nest("/v1", calls).route("/openapi.json", document), HERE);
-    with_methods(routes.with_state(api).merge(forward))
+    Face::new(checks, with_methods(routes.with_state(api).merge(forward)))
+}
+
+/// Calls of `/v1/check` by whoever has the token.
+#[derive(Debug, Clone)]
+pub struct Checks {
+    api: Arc<Api>,
+    token: TokenInForce,
+}
+
+impl Busiest for Checks {
+    type Body = Full<Bytes>;
+
+    fn takes<B>(&self, request: &Request<B>) -> bool {
+        request.method() == Method::POST
+            && request.uri().path() == "/v1/check"
+            && self.token.admits(request.headers())
+    }
+
+    async fn answer<B>(self, request: Request<B>) -> Response<Either<Full<Bytes>, Body>>
+    where
+        B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
+    {
+        match check::answer(&self.api, request).await {
+            Ok(checked) => checked.map(Either::Left),
+            Err(problem) => problem.into_response().map(Either::Right),
+        }
+    }
 }

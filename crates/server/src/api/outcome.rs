@@ -17,7 +17,7 @@ use crate::problem::Problem;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = OutcomeRequest)]
-pub(super) struct OutcomeCall {
+pub(super) struct OutcomeCall<'a> {
     /// The receipt of the check, as `/v1/check` returned it.
     #[schema(
         pattern = "^[0-9a-f]{32}$",
@@ -32,7 +32,8 @@ pub(super) struct OutcomeCall {
     /// The header fields of the answer by name, as far as a success is told by them; a list for a field that was sent
     /// several times.
     #[schema(value_type = Option<Object>)]
-    headers: Option<Members<OneOrMore>>,
+    #[serde(borrow)]
+    headers: Option<Members<OneOrMore<'a>>>,
     /// Whether the request succeeded, instead of its answer.
     success: Option<bool>,
 }
@@ -76,7 +77,7 @@ pub(super) enum OnSuccessName {
     post,
     path = "/v1/outcome",
     operation_id = "outcome",
-    request_body = OutcomeCall,
+    request_body = OutcomeCall<'_>,
     responses(
         (status = 200, description = "The receipt is used.", body = SettledView),
         (status = 404, description = "No such receipt is open: unknown, used, or too old.", body = Problem,
@@ -86,7 +87,8 @@ pub(super) enum OnSuccessName {
     )
 )]
 pub(super) async fn outcome(State(api): State<Api>, request: Request) -> Result<Json<SettledView>, Problem> {
-    let call: OutcomeCall = call::read(request).await?;
+    let body = call::bytes(request).await?;
+    let call: OutcomeCall<'_> = call::parse(&body)?;
     let told = told(call.status, call.headers, call.success)?;
     let pending = api.take_receipt(&call.receipt)?.pending();
     let settlement = told.judge(pending);
@@ -103,7 +105,7 @@ enum Told {
 /// Checks what types cannot say: one of the two ways, and only one.
 fn told(
     status: Option<Whole>,
-    headers: Option<Members<OneOrMore>>,
+    headers: Option<Members<OneOrMore<'_>>>,
     success: Option<bool>,
 ) -> Result<Told, Problem> {
     match (status, headers, success) {

@@ -2,6 +2,7 @@
 //!
 //! What a request could not hold on the wire is refused, so that a described request and a real one are decided alike.
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 
 use base64::Engine as _;
@@ -13,7 +14,7 @@ use tidegate::policy_file::{self, ReadyKeys};
 use tidegate::{CheckOptions, Span};
 
 use super::check::CheckCall;
-use super::fields::{Members, OneOrMore, Whole};
+use super::fields::{Members, OneOrMore, Text, Whole};
 use super::names::KeyNames;
 use crate::problem::Problem;
 
@@ -30,21 +31,24 @@ const MAX_HEADERS: usize = 128;
 const MAX_NAME: usize = 256;
 const MAX_VALUES: usize = 16;
 
+/// A path and a query, as they were sent.
+type Target<'a> = (Cow<'a, str>, Option<Cow<'a, str>>);
+
 /// A call that makes sense: a request to the policy, and how to check it.
 #[derive(Debug)]
-pub(super) struct Question {
-    method: String,
-    path: String,
-    query: Option<String>,
-    host: Option<String>,
+pub(super) struct Question<'a> {
+    method: Cow<'a, str>,
+    path: Cow<'a, str>,
+    query: Option<Cow<'a, str>>,
+    host: Option<Cow<'a, str>>,
     peer: Option<IpAddr>,
     headers: HeaderMap,
-    body: Option<Vec<u8>>,
+    body: Option<Cow<'a, [u8]>>,
     pub(super) keys: ReadyKeys,
     pub(super) options: CheckOptions,
 }
 
-impl Question {
+impl Question<'_> {
     pub(super) fn request(&self) -> policy_file::Request<'_> {
         let host = self.headers.get(http::header::HOST).and_then(|host| host.to_str().ok());
         policy_file::Request {
@@ -60,16 +64,16 @@ impl Question {
     }
 }
 
-impl CheckCall {
+impl<'a> CheckCall<'a> {
     /// Checks what types cannot say.
-    pub(super) fn question(self, known: &KeyNames) -> Result<Question, Problem> {
+    pub(super) fn question(self, known: &KeyNames) -> Result<Question<'a>, Problem> {
         let (path, query) = target(self.path, self.query)?;
         Ok(Question {
             method: method(self.method)?,
             path,
             query,
             host: self.host.map(host).transpose()?,
-            peer: self.client.as_deref().map(address).transpose()?,
+            peer: self.client.map(address).transpose()?,
             headers: headers(&self.headers.unwrap_or_default())?,
             body: body(self.body, self.body_base64)?,
             keys: keys(self.keys.unwrap_or_default(), known)?,
@@ -83,8 +87,8 @@ impl CheckCall {
     }
 }
 
-fn method(given: Option<String>) -> Result<String, Problem> {
-    let method = given.unwrap_or_else(|| "GET".to_owned());
+fn method(given: Option<Text<'_>>) -> Result<Cow<'_, str>, Problem> {
+    let method = given.map_or(Cow::Borrowed("GET"), |Text(method)| method);
     if method.len() > MAX_METHOD || http::Method::from_bytes(method.as_bytes()).is_err() {
         let why = format!("is not a method; send a token such as GET, of at most {MAX_METHOD} characters");
         return Err(Problem::of_member("method", why));
@@ -93,11 +97,12 @@ fn method(given: Option<String>) -> Result<String, Problem> {
 }
 
 /// Checks path and query by what a request's target may hold.
-fn target(path: Option<String>, query: Option<String>) -> Result<(String, Option<String>), Problem> {
-    let path = path.unwrap_or_else(|| "/".to_owned());
+fn target<'a>(path: Option<Text<'a>>, query: Option<Text<'a>>) -> Result<Target<'a>, Problem> {
+    let path = path.map_or(Cow::Borrowed("/"), |Text(path)| path);
     let is_path = path.is_ascii()
         && path.len() <= MAX_TEXT
-        && PathAndQuery::try_from(path.as_str()).is_ok_and(|parsed| parsed.path() == path && path != "*");
+        && (is_plain(&path)
+            || PathAndQuery::try_from(&*path).is_ok_and(|parsed| parsed.path() == path && path != "*"));
     if !is_path {
         let why = format!(
             "is not a path; send it as it was sent: from its slash on, percent-encoded, without the query, \
@@ -105,10 +110,12 @@ fn target(path: Option<String>, query: Option<String>) -> Result<(String, Option
         );
         return Err(Problem::of_member("path", why));
     }
-    let is_query = |query: &String| {
+    let query = query.map(|Text(query)| query);
+    let is_query = |query: &Cow<'_, str>| {
         query.is_ascii()
             && query.len() <= MAX_TEXT
-            && PathAndQuery::try_from(format!("/?{query}")).is_ok_and(|parsed| parsed.query() == Some(query))
+            && PathAndQuery::try_from(format!("/?{query}"))
+                .is_ok_and(|parsed| parsed.query() == Some(&**query))
     };
     if query.as_ref().is_some_and(|query| !is_query(query)) {
         let why = format!(
@@ -120,7 +127,14 @@ fn target(path: Option<String>, query: Option<String>) -> Result<(String, Option
     Ok((path, query))
 }
 
-fn host(given: String) -> Result<String, Problem> {
+/// Returns whether a path is nothing but slashes, letters, digits and the like, so that nobody reads it otherwise.
+fn is_plain(path: &str) -> bool {
+    let is_plain =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-' | b'.' | b'_' | b'~');
+    path.starts_with('/') && path.bytes().all(is_plain)
+}
+
+fn host(Text(given): Text<'_>) -> Result<Cow<'_, str>, Problem> {
     if given.is_empty() || given.len() > MAX_HOST || !given.bytes().all(|byte| byte.is_ascii_graphic()) {
         let why = format!(
             "is not a host; send a name or address, perhaps with a port, of at most {MAX_HOST} characters"
@@ -130,14 +144,14 @@ fn host(given: String) -> Result<String, Problem> {
     Ok(given)
 }
 
-fn address(text: &str) -> Result<IpAddr, Problem> {
+fn address(Text(text): Text<'_>) -> Result<IpAddr, Problem> {
     let parsed = text.parse::<IpAddr>();
     let why = "is not an IP address; send one such as 192.0.2.7 or 2001:db8::7, without a port";
     parsed.map(|address| address.to_canonical()).map_err(|_| Problem::of_member("client", why))
 }
 
 /// Checks header fields by what a message may hold.
-pub(super) fn headers(given: &Members<OneOrMore>) -> Result<HeaderMap, Problem> {
+pub(super) fn headers(given: &Members<OneOrMore<'_>>) -> Result<HeaderMap, Problem> {
     if given.0.len() > MAX_HEADERS {
         let why = format!("has more than {MAX_HEADERS} fields; send those that the policy looks at");
         return Err(Problem::of_member("headers", why));
@@ -156,8 +170,8 @@ pub(super) fn headers(given: &Members<OneOrMore>) -> Result<HeaderMap, Problem> 
             let why = format!("has more than {MAX_VALUES} values");
             return Err(Problem::of_member(member(), why));
         }
-        for value in values.as_slice() {
-            let too_long = value.chars().nth(MAX_TEXT).is_some();
+        for Text(value) in values.as_slice() {
+            let too_long = is_long(value);
             let value = HeaderValue::from_bytes(value.trim_matches([' ', '\t']).as_bytes()).ok();
             let added = value.filter(|_| !too_long).and_then(|value| headers.try_append(&field, value).ok());
             if added.is_none() {
@@ -171,7 +185,12 @@ pub(super) fn headers(given: &Members<OneOrMore>) -> Result<HeaderMap, Problem> 
     Ok(headers)
 }
 
-fn body(text: Option<String>, base64: Option<String>) -> Result<Option<Vec<u8>>, Problem> {
+/// Returns whether a text has more characters than one may have.
+fn is_long(text: &str) -> bool {
+    text.len() > MAX_TEXT && text.chars().nth(MAX_TEXT).is_some()
+}
+
+fn body<'a>(text: Option<Text<'a>>, base64: Option<Text<'a>>) -> Result<Option<Cow<'a, [u8]>>, Problem> {
     // Lenient in the bits that the last character has too many of, which say nothing.
     const LENIENT: GeneralPurpose =
         GeneralPurpose::new(&STANDARD, GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true));
@@ -179,13 +198,18 @@ fn body(text: Option<String>, base64: Option<String>) -> Result<Option<Vec<u8>>,
         (Some(_), Some(_)) => {
             Err(Problem::of_member("body_base64", "is there beside `body`; send one of them"))
         }
-        (text, None) => Ok(text.map(String::into_bytes)),
-        (None, Some(base64)) => LENIENT.decode(base64).map(Some).map_err(|error| {
-            Problem::of_member(
-                "body_base64",
-                format!("is not base64: {error}; send the standard alphabet, padded"),
-            )
-        }),
+        (text, None) => Ok(text.map(|Text(text)| match text {
+            Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+            Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+        })),
+        (None, Some(Text(base64))) => {
+            LENIENT.decode(&*base64).map(|body| Some(body.into())).map_err(|error| {
+                Problem::of_member(
+                    "body_base64",
+                    format!("is not base64: {error}; send the standard alphabet, padded"),
+                )
+            })
+        }
     }
 }
 
@@ -197,7 +221,7 @@ fn keys(given: Members<String>, known: &KeyNames) -> Result<ReadyKeys, Problem> 
             let why = format!("no limit reads a key of this name; those there are: {}", names.join(", "));
             return Err(Problem::of_member(member(), why));
         }
-        if value.chars().nth(MAX_TEXT).is_some() {
+        if is_long(value) {
             let why = format!("is too long; send at most {MAX_TEXT} characters");
             return Err(Problem::of_member(member(), why));
         }

@@ -6,8 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
+use http::HeaderMap;
 use subtle::ConstantTimeEq;
 use tidegate::files::read_regular;
+
+use super::auth::bearer;
 
 /// The least bytes of a token: 16 random characters cannot be guessed through a network.
 const LEAST_BYTES: usize = 16;
@@ -62,6 +65,12 @@ impl TokenInForce {
 
     pub(crate) fn get(&self) -> Option<Arc<Token>> {
         self.0.load_full()
+    }
+
+    /// Returns whether a call may be made: it has the token, or none is demanded.
+    pub(crate) fn admits(&self, headers: &HeaderMap) -> bool {
+        let demanded = self.0.load();
+        demanded.as_ref().is_none_or(|token| bearer(headers).is_some_and(|given| token.is(given)))
     }
 
     pub(super) fn is_set(&self) -> bool {

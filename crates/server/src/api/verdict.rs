@@ -1,14 +1,20 @@
 //! A verdict as the API tells it.
 
-use std::collections::BTreeMap;
-
-use serde::Serialize;
+use bytes::Bytes;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue, Response};
+use http_body_util::Full;
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use smallvec::SmallVec;
 use tidegate::policy_file::HeaderStyle;
 use tidegate::{Degraded, LimitDecision, Retry, Ruling, Span, Verdict};
 use utoipa::ToSchema;
 
+/// The room that most verdicts need, with two limits.
+const USUAL_BYTES: usize = 1_536;
+
 /// What becomes of a request.
-#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, serde::Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = Ruling)]
 pub(super) enum RulingName {
@@ -27,7 +33,7 @@ pub(super) enum RulingName {
 }
 
 /// How a request was decided that the store did not decide.
-#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, serde::Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = Degraded)]
 pub(super) enum DegradedName {
@@ -40,7 +46,7 @@ pub(super) enum DegradedName {
 }
 
 /// A verdict: whether a request may pass, why, and what every limit said.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, serde::Serialize, ToSchema)]
 #[schema(as = Verdict)]
 pub(super) struct Checked<'a> {
     /// Whether the request may pass.
@@ -68,14 +74,15 @@ pub(super) struct Checked<'a> {
     /// The limits that did not look, because the call does not say what they count on.
     skipped: Vec<&'a str>,
     /// The header fields the gateway would send, which tell a client what the policy lets it see.
-    headers: BTreeMap<String, String>,
+    #[schema(value_type = std::collections::BTreeMap<String, String>)]
+    headers: Joined,
     /// What a refund needs, when something was charged.
     #[schema(required, pattern = "^[0-9a-f]{32}$")]
     receipt: Option<String>,
 }
 
 /// A rule that lets nothing through.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, serde::Serialize, ToSchema)]
 #[schema(as = Denial)]
 struct DenialView<'a> {
     /// Its name.
@@ -88,7 +95,7 @@ struct DenialView<'a> {
 }
 
 /// Which requests a limit counts.
-#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, serde::Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = Counts)]
 enum CountsName {
@@ -99,7 +106,7 @@ enum CountsName {
 }
 
 /// When a refused request would pass if nothing else happened.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, serde::Serialize, ToSchema)]
 struct Wait {
     /// In seconds, rounded up; null for an allowed request, or when waiting does not help.
     #[schema(required)]
@@ -112,7 +119,7 @@ struct Wait {
 }
 
 /// What one limit said.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, serde::Serialize, ToSchema)]
 #[schema(as = Decision)]
 struct Decided<'a> {
     /// Its name, `rule/limit`.
@@ -165,9 +172,24 @@ impl<'a> Checked<'a> {
             explain: verdict.explain(),
             decisions: verdict.decisions().iter().map(Decided::new).collect(),
             skipped: verdict.skipped().iter().map(tidegate::Limit::name).collect(),
-            headers: headers(verdict, styles),
+            headers: Joined(tidegate_tower::answer_fields(verdict, styles)),
             receipt,
         }
+    }
+}
+
+impl Checked<'_> {
+    /// Returns the verdict as the answer to a call.
+    pub(super) fn response(&self) -> Response<Full<Bytes>> {
+        let mut json = Vec::with_capacity(USUAL_BYTES);
+        // Writing to memory cannot fail, and every name is a text.
+        if let Err(error) = serde_json::to_writer(&mut json, self) {
+            tracing::error!(%error, "a verdict could not be written down");
+        }
+        let mut response = Response::new(Full::new(json.into()));
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        response
     }
 }
 
@@ -224,17 +246,26 @@ fn finite(span: Span) -> Option<u64> {
     (span != Span::MAX).then(|| span.as_micros())
 }
 
-/// Returns the fields of an answer, those of one name joined as a list.
-fn headers(verdict: &Verdict, styles: &[HeaderStyle]) -> BTreeMap<String, String> {
-    let mut joined = BTreeMap::<String, String>::new();
-    for (name, value) in &tidegate_tower::answer_fields(verdict, styles) {
-        // The fields are made of visible ASCII.
-        let value = value.to_str().unwrap_or_default();
-        let slot = joined.entry(name.to_string()).or_default();
-        if !slot.is_empty() {
-            slot.push_str(", ");
+/// The fields of an answer, those of one name joined as a list.
+#[derive(Debug)]
+struct Joined(HeaderMap);
+
+impl Serialize for Joined {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut names: SmallVec<[_; 8]> = self.0.keys().collect();
+        names.sort_unstable_by_key(|name| name.as_str());
+        let mut members = serializer.serialize_map(Some(names.len()))?;
+        for name in names {
+            // The fields are made of visible ASCII.
+            let mut values = self.0.get_all(name).iter().map(|value| value.to_str().unwrap_or_default());
+            match (values.next(), values.next()) {
+                (Some(value), None) => members.serialize_entry(name.as_str(), value)?,
+                (first, second) => {
+                    let all: Vec<_> = first.into_iter().chain(second).chain(values).collect();
+                    members.serialize_entry(name.as_str(), &all.join(", "))?;
+                }
+            }
         }
-        slot.push_str(value);
+        members.end()
     }
-    joined
 }

@@ -30,8 +30,9 @@ use crate::problem::Problem;
 #[serde(untagged)]
 #[schema(as = WhyRequest)]
 #[expect(dead_code, reason = "it only describes what is read as one or the other")]
-enum WhyCall {
-    Request(Box<CheckCall>),
+enum WhyCall<'a> {
+    #[serde(borrow)]
+    Request(Box<CheckCall<'a>>),
     Descriptors(DescriptorsCall),
 }
 
@@ -136,7 +137,7 @@ enum LookedName {
     post,
     path = "/v1/why",
     operation_id = "why",
-    request_body = WhyCall,
+    request_body = WhyCall<'_>,
     responses((status = 200, description = "What is behind the verdict, whatever it is.", body = WhyAnswer<'_>))
 )]
 pub(super) async fn post(State(api): State<Api>, request: Request) -> Result<Response, Problem> {
@@ -146,7 +147,7 @@ pub(super) async fn post(State(api): State<Api>, request: Request) -> Result<Res
         let call = call::parse::<DescriptorsCall>(&body)?;
         return call.explain(&in_force).await;
     }
-    let call = call::parse::<CheckCall>(&body)?;
+    let call = call::parse::<CheckCall<'_>>(&body)?;
     let question = call.question(&api.names.of(&in_force))?;
     Ok(Api::explain(&in_force, &question).await)
 }
@@ -182,7 +183,7 @@ pub(super) async fn get(State(api): State<Api>, RawQuery(query): RawQuery) -> Re
 }
 
 impl Api {
-    async fn explain(in_force: &Snapshot, question: &Question) -> Response {
+    async fn explain(in_force: &Snapshot, question: &Question<'_>) -> Response {
         let why = in_force.why(&question.request(), Some(&question.keys), question.options).await;
         let styles = in_force.policy().map_or(&[][..], |policy| &policy.headers);
         let view = WhyView::of(&why, in_force.identities(), Checked::new(&why.verdict, styles, None));

@@ -7,12 +7,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use smallvec::SmallVec;
 use tidegate::policy_file::{self, Counting, Policy};
 use tidegate::{
     CheckOptions, DescriptorAnswer, DescriptorAsk, DescriptorStatus, DescriptorsVerdict, Snapshot, Span,
 };
 
 use super::question::{Descriptor, Question};
+
+type Asks<'a> = SmallVec<[DescriptorAsk<'a>; 2]>;
+type Entries<'a> = SmallVec<[(&'a str, &'a str); 4]>;
 
 /// How a question is decided.
 #[derive(Debug, Clone, Copy)]
@@ -35,32 +39,35 @@ impl Terms {
     }
 }
 
-/// Decides a question.
+/// Decides a question; by a store that answers at once without a timer, a task and all they need.
 pub(super) async fn decide(
     snapshot: &Snapshot,
     question: &Arc<Question>,
     terms: Terms,
 ) -> DescriptorsVerdict {
-    let asking = ask(snapshot.clone(), Arc::clone(question), terms.counting);
-    let mut asking = Box::pin(asking);
+    if snapshot.answers_at_once() {
+        return ask(snapshot, question, terms.counting).await;
+    }
+    let (asked, of, counting) = (snapshot.clone(), Arc::clone(question), terms.counting);
+    let mut asking = Box::pin(async move { ask(&asked, &of, counting).await });
     if let Ok(verdict) = tokio::time::timeout(terms.timeout, &mut asking).await {
         return verdict;
     }
     tokio::spawn(asking);
     tracing::debug!(timeout = ?terms.timeout, "no decision in time for Envoy: decided without the store");
     let entries = entries(question);
-    snapshot.descriptors_without_store(&asks(question, &entries), terms.counting, OPTIONS)
+    snapshot.descriptors_without_store(&asks(question, &entries), counting, OPTIONS)
 }
 
 /// Gives back what is to be given back, looks where only a look is wanted, then asks about the whole.
-async fn ask(snapshot: Snapshot, question: Arc<Question>, counting: Counting) -> DescriptorsVerdict {
-    let entries = entries(&question);
-    let all = asks(&question, &entries);
-    give_back(&snapshot, &question, &all).await;
+async fn ask(snapshot: &Snapshot, question: &Question, counting: Counting) -> DescriptorsVerdict {
+    let entries = entries(question);
+    let all = asks(question, &entries);
+    give_back(snapshot, question, &all).await;
     if !question.descriptors.iter().any(Descriptor::is_look) {
         return snapshot.check_descriptors(&all, counting, OPTIONS).await;
     }
-    let looked = look(&snapshot, (&question, &all), counting).await;
+    let looked = look(snapshot, (question, &all), counting).await;
     let nothing_left = |place: usize| {
         let is_look = question.descriptors.get(place).is_some_and(Descriptor::is_look);
         is_look && looked.answers.get(place).is_some_and(is_over)
@@ -112,20 +119,26 @@ async fn give_back(snapshot: &Snapshot, question: &Question, asks: &[DescriptorA
     }
     if let Err(error) = snapshot.give_back_descriptors(&given, None).await {
         // That the store is lost is told by whoever watches it.
-        tracing::debug!(%error, domain = question.domain, "hits were not given back; they stay charged");
+        tracing::debug!(%error, domain = question.domain.as_str(), "hits were not given back; they stay charged");
     }
 }
 
 /// What is given back is looked at besides, so that its status tells where it stands.
-fn asks<'a>(question: &'a Question, entries: &'a [Vec<(&'a str, &'a str)>]) -> Vec<DescriptorAsk<'a>> {
-    let asks = question.descriptors.iter().zip(entries).map(|(descriptor, entries)| DescriptorAsk {
-        descriptor: policy_file::Descriptor { domain: &question.domain, entries },
-        hits: if descriptor.gives_back { Some(0) } else { descriptor.hits },
-        limit: descriptor.limit.clone(),
+fn asks<'a>(question: &'a Question, entries: &'a [(&'a str, &'a str)]) -> Asks<'a> {
+    let mut rest = entries;
+    let asks = question.descriptors.iter().map(|descriptor| {
+        let (entries, others) = rest.split_at_checked(descriptor.entries.len()).unwrap_or_default();
+        rest = others;
+        DescriptorAsk {
+            descriptor: policy_file::Descriptor { domain: question.domain.as_str(), entries },
+            hits: if descriptor.gives_back { Some(0) } else { descriptor.hits },
+            limit: descriptor.limit.clone(),
+        }
     });
     asks.collect()
 }
 
-fn entries(question: &Question) -> Vec<Vec<(&str, &str)>> {
-    question.descriptors.iter().map(Descriptor::entries).collect()
+/// Returns the entries of all descriptors, one after the other.
+fn entries(question: &Question) -> Entries<'_> {
+    question.descriptors.iter().flat_map(Descriptor::entries).collect()
 }

@@ -4,12 +4,13 @@
 //! of it only where the rule says so (`envoy.metric`), and series are bounded: what is beyond is counted as `other`.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
+use arc_swap::ArcSwapOption;
 use parking_lot::RwLock;
 use tidegate::policy_file::{self, Policy, Rule, ValuePattern};
-use tidegate::{DescriptorAnswer, DescriptorStatus, DescriptorsVerdict, LimitDecision};
+use tidegate::{DescriptorAnswer, DescriptorStatus, DescriptorsVerdict, LimitDecision, Snapshot};
 
 use super::question::{Descriptor, Question};
 
@@ -44,7 +45,18 @@ type Counts = [AtomicU64; FATES.len()];
 
 /// The counters. Clones are the same ones.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Hits(Arc<RwLock<HashMap<Name, Arc<Counts>>>>);
+pub(crate) struct Hits {
+    all: Arc<RwLock<HashMap<Name, Arc<Counts>>>>,
+    in_force: Arc<ArcSwapOption<Known>>,
+}
+
+/// The series of a policy's rules that have one and the same for all descriptors, found once.
+#[derive(Debug)]
+struct Known {
+    /// It is kept along: another could otherwise come to lie where it was.
+    policy: Arc<Policy>,
+    rules: Box<[OnceLock<Arc<Counts>>]>,
+}
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Name {
@@ -53,6 +65,10 @@ struct Name {
 }
 
 impl Name {
+    fn of(rule: &Rule, domain: &str, descriptor: &Descriptor) -> Self {
+        Self { domain: domain.to_owned(), descriptor: name(rule, domain, descriptor) }
+    }
+
     /// Returns the name of what is counted together in its domain.
     fn other(&self) -> Self {
         Self { domain: self.domain.clone(), descriptor: OTHER.to_owned() }
@@ -69,41 +85,53 @@ pub(crate) struct Series {
 
 impl Hits {
     /// Counts what was decided.
-    pub(super) fn count(&self, policy: &Policy, question: &Question, decided: &DescriptorsVerdict) {
+    pub(super) fn count(&self, snapshot: &Snapshot, question: &Question, decided: &DescriptorsVerdict) {
+        let Some(policy) = snapshot.policy() else { return };
+        let known = self.known(snapshot);
+        let place = |index: usize| known.as_ref().and_then(|known| known.rules.get(index));
         for (descriptor, answer) in question.descriptors.iter().zip(&decided.answers) {
             let units = u64::from(descriptor.hits.unwrap_or(1));
             if descriptor.gives_back || units == 0 {
                 continue;
             }
-            for rule in answer.rules.iter().filter_map(|index| policy.rules.get(*index)) {
-                let name = Name {
-                    domain: question.domain.clone(),
-                    descriptor: name(rule, &question.domain, descriptor),
-                };
-                self.add(name, fate(rule, answer, decided), units);
+            for (index, rule) in
+                answer.rules.iter().filter_map(|index| Some((*index, policy.rules.get(*index)?)))
+            {
+                let find = || self.series(Name::of(rule, question.domain.as_str(), descriptor));
+                let fate = fate(rule, answer, decided);
+                match place(index).filter(|_| has_one_series(rule)) {
+                    Some(place) => add(place.get_or_init(find), fate, units),
+                    None => add(&find(), fate, units),
+                }
             }
         }
     }
 
-    fn add(&self, name: Name, fate: Fate, units: u64) {
-        let counts = self.series(name);
-        let place = FATES.iter().position(|(known, _)| *known == fate);
-        if let Some(count) = place.and_then(|place| counts.get(place)) {
-            count.fetch_add(units, Ordering::Relaxed);
+    /// Returns where the series of a snapshot's policy are kept.
+    fn known(&self, snapshot: &Snapshot) -> Option<Arc<Known>> {
+        let policy = snapshot.policy()?;
+        if let Some(known) = &*self.in_force.load()
+            && std::ptr::eq(policy, &raw const *known.policy)
+        {
+            return Some(Arc::clone(known));
         }
+        let rules = policy.rules.iter().map(|_| OnceLock::new()).collect();
+        let known = Arc::new(Known { policy: snapshot.shared_policy()?, rules });
+        self.in_force.store(Some(Arc::clone(&known)));
+        Some(known)
     }
 
     fn series(&self, name: Name) -> Arc<Counts> {
         let name = if name.descriptor.len() > MAX_NAME { name.other() } else { name };
         {
-            let all = self.0.read();
+            let all = self.all.read();
             // What finds no room takes no lock for writing either, or clients who send ever new values would queue for it.
             let full = || all.get(&name.other()).filter(|_| all.len() >= MAX_SERIES);
             if let Some(known) = all.get(&name).or_else(full) {
                 return Arc::clone(known);
             }
         }
-        let mut all = self.0.write();
+        let mut all = self.all.write();
         let fits = all.len() < MAX_SERIES || all.contains_key(&name);
         Arc::clone(all.entry(if fits { name } else { name.other() }).or_default())
     }
@@ -111,7 +139,7 @@ impl Hits {
     /// Returns every series, in the order of their names.
     pub(crate) fn seen(&self) -> Vec<Series> {
         let mut all: Vec<_> =
-            self.0.read().iter().map(|(name, counts)| (name.clone(), Arc::clone(counts))).collect();
+            self.all.read().iter().map(|(name, counts)| (name.clone(), Arc::clone(counts))).collect();
         all.sort_by(|(one, _), (other, _)| one.cmp(other));
         let series = all.into_iter().map(|(Name { domain, descriptor }, counts)| {
             let counts = FATES.iter().zip(counts.iter());
@@ -123,10 +151,24 @@ impl Hits {
     }
 }
 
+fn add(counts: &Counts, fate: Fate, units: u64) {
+    let place = FATES.iter().position(|(known, _)| *known == fate);
+    if let Some(count) = place.and_then(|place| counts.get(place)) {
+        count.fetch_add(units, Ordering::Relaxed);
+    }
+}
+
+/// Returns whether all descriptors that a rule applies to are counted under one name: it is about one pattern, and no value
+/// becomes part of the name.
+fn has_one_series(rule: &Rule) -> bool {
+    let patterns = rule.matches.iter().filter(|it| it.descriptor.is_some());
+    rule.envoy.metric.is_empty() && patterns.count() == 1
+}
+
 /// Returns a series' name: `key` or `key_value` for each entry, with points between them, as envoyproxy/ratelimit names its
 /// counters.
 fn name(rule: &Rule, domain: &str, descriptor: &Descriptor) -> String {
-    let entries = descriptor.entries();
+    let entries: Vec<_> = descriptor.entries().collect();
     let asked = policy_file::Descriptor { domain, entries: &entries };
     let patterns = rule.matches.iter().filter_map(|it| it.descriptor.as_ref());
     let pattern = patterns.into_iter().find(|pattern| pattern.matches(&asked));
@@ -181,11 +223,12 @@ mod tests {
     #[test]
     fn what_is_beyond_the_series_is_counted_together() {
         let hits = Hits::default();
+        let count = |name: &str, fate, units| add(&hits.series(of(name)), fate, units);
         for number in 0..=MAX_SERIES {
-            hits.add(of(&format!("user_{number}")), Fate::Within, 1);
+            count(&format!("user_{number}"), Fate::Within, 1);
         }
-        hits.add(of("user_0"), Fate::Over, 2);
-        hits.add(of(&"x".repeat(MAX_NAME + 1)), Fate::Within, 5);
+        count("user_0", Fate::Over, 2);
+        count(&"x".repeat(MAX_NAME + 1), Fate::Within, 5);
         let seen = hits.seen();
         assert_eq!(seen.len(), MAX_SERIES + 1);
         let counts = |name: &str| {

@@ -146,7 +146,7 @@ impl Visitor<'_> for NumberVisitor {
 impl From<Question> for Asked {
     fn from(question: Question) -> Self {
         Self {
-            domain: question.domain.unwrap_or_default().into_bytes(),
+            domain: question.domain.unwrap_or_default().into(),
             descriptors: question.descriptors.into_iter().flatten().map(AskedDescriptor::from).collect(),
             hits_addend: question.hits_addend.map_or(0, small),
         }
@@ -161,8 +161,8 @@ fn small(number: Number) -> u32 {
 impl From<Descriptor> for AskedDescriptor {
     fn from(descriptor: Descriptor) -> Self {
         let entry = |entry: Entry| AskedEntry {
-            key: entry.key.unwrap_or_default().into_bytes(),
-            value: entry.value.unwrap_or_default().into_bytes(),
+            key: entry.key.unwrap_or_default().into(),
+            value: entry.value.unwrap_or_default().into(),
         };
         Self {
             entries: descriptor.entries.into_iter().flatten().map(entry).collect(),

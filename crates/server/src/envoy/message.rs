@@ -4,6 +4,7 @@
 //! definition has text: what a client puts into a header may be no UTF-8, and a question that cannot be read is an error,
 //! after which Envoy lets the request pass.
 
+use bytes::Bytes;
 use envoy_types::pb::google::protobuf::UInt64Value;
 use prost::Message;
 
@@ -11,8 +12,8 @@ use prost::Message;
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Asked {
     /// The namespace.
-    #[prost(bytes = "vec", tag = "1")]
-    pub(super) domain: Vec<u8>,
+    #[prost(bytes = "bytes", tag = "1")]
+    pub(super) domain: Bytes,
     /// What is to be limited.
     #[prost(message, repeated, tag = "2")]
     pub(super) descriptors: Vec<AskedDescriptor>,
@@ -41,10 +42,10 @@ pub(super) struct AskedDescriptor {
 /// One entry.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct AskedEntry {
-    #[prost(bytes = "vec", tag = "1")]
-    pub(super) key: Vec<u8>,
-    #[prost(bytes = "vec", tag = "2")]
-    pub(super) value: Vec<u8>,
+    #[prost(bytes = "bytes", tag = "1")]
+    pub(super) key: Bytes,
+    #[prost(bytes = "bytes", tag = "2")]
+    pub(super) value: Bytes,
 }
 
 /// A limit that comes with the question.
@@ -81,9 +82,9 @@ mod tests {
             hits_addend: 5,
         };
         let ours = Asked {
-            domain: b"shop".to_vec(),
+            domain: "shop".into(),
             descriptors: vec![AskedDescriptor {
-                entries: vec![AskedEntry { key: b"path".to_vec(), value: "/é".as_bytes().to_vec() }],
+                entries: vec![AskedEntry { key: "path".into(), value: "/é".into() }],
                 limit: Some(AskedLimit { requests_per_unit: 7, unit: 3 }),
                 hits_addend: Some(UInt64Value { value: 9 }),
                 is_negative_hits: true,

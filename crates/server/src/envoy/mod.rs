@@ -24,17 +24,19 @@ mod metadata;
 mod question;
 mod reflection;
 mod status;
+mod unary;
 mod unit;
 
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request as HttpRequest, State};
 use axum::response::{IntoResponse, Response as HttpResponse};
 use axum::routing::{get, post};
+use axum::{BoxError, Router};
+use bytes::Bytes;
 use envoy_types::pb::envoy::service::ratelimit::v3::RateLimitResponse;
 use http::StatusCode;
 use tidegate::policy_file::OnDeny;
@@ -49,12 +51,14 @@ use tonic_prost::ProstCodec;
 use tower_service::Service;
 
 use crate::api::TokenInForce;
+use crate::front;
 use crate::problem::with_methods;
 use decide::{Terms, decide};
 use hits::Hits;
 use message::Asked;
 pub(crate) use question::{MAX_DESCRIPTORS, MAX_ENTRIES, MAX_HITS};
 use question::{Nonsense, Question};
+use unary::Calls;
 
 /// The service's full name.
 const SERVICE: &str = "envoy.service.ratelimit.v3.RateLimitService";
@@ -77,25 +81,30 @@ struct Face {
 
 /// Builds the service over a limiter; with a token every call but those about health demands it.
 pub fn router(limiter: Limiter, token: TokenInForce, draining: CancellationToken) -> Router {
-    router_with(limiter, token, draining, Hits::default())
+    service_with(limiter, token, draining, Hits::default()).into_router()
 }
 
 /// Builds the service over a limiter, with counters that somebody else shows.
-pub(crate) fn router_with(
+pub(crate) fn service_with(
     limiter: Limiter,
     token: TokenInForce,
     draining: CancellationToken,
     hits: Hits,
-) -> Router {
+) -> front::Face<Calls> {
     let health = HealthServer::new(health::Serving { draining: draining.clone() });
     let standard = reflection::add(with(Router::new(), health));
+    let face = Face { limiter, hits, draining, told_of_nonsense: Arc::default() };
     let own = Router::new()
         .route(CALL, post(should_rate_limit))
         .route("/json", post(json::json))
         .route("/healthcheck", get(healthcheck))
-        .with_state(Face { limiter, hits, draining, told_of_nonsense: Arc::default() });
+        .with_state(face.clone());
     let all = standard.merge(own).fallback(guard::nothing_here);
-    with_methods(all.layer(axum::middleware::from_fn_with_state(token, guard::demand)))
+    let calls = Calls { face: face.into(), token: token.clone() };
+    front::Face::new(
+        calls,
+        with_methods(all.layer(axum::middleware::from_fn_with_state(token, guard::demand))),
+    )
 }
 
 /// Adds a service of gRPC under its name.
@@ -110,6 +119,14 @@ where
 
 /// Answers the call by gRPC.
 async fn should_rate_limit(State(face): State<Face>, request: HttpRequest) -> HttpResponse {
+    by_library(face, request).await
+}
+
+/// Answers the call by gRPC, in whatever way it was sent.
+async fn by_library<B>(face: Face, request: http::Request<B>) -> HttpResponse
+where
+    B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+{
     let codec = ProstCodec::<RateLimitResponse, Asked>::default();
     let mut grpc = Grpc::new(codec).apply_max_message_size_config(Some(MAX_BYTES), None);
     grpc.unary(face, request.map(tonic::body::Body::new)).await.map(Body::new)
@@ -138,7 +155,7 @@ impl Face {
         let question = Arc::new(question.under(policy));
         let Some(policy) = policy else { return Ok(answer::unlimited(question.descriptors.len())) };
         let decided = decide(&snapshot, &question, Terms::of(policy)).await;
-        self.hits.count(policy, &question, &decided);
+        self.hits.count(&snapshot, &question, &decided);
         let passes_on = policy.envoy.as_ref().is_some_and(|face| face.on_deny == OnDeny::Unavailable);
         if passes_on && *decided.verdict.ruling() == Ruling::StoreDown {
             return Err(Status::unavailable("the limiter's store is unreachable, and a rule denies then"));

@@ -1,7 +1,10 @@
 //! Envoy's question, found to make sense.
 
+use std::borrow::Cow;
 use std::fmt;
 
+use bytes::Bytes;
+use smallvec::SmallVec;
 use tidegate::policy_file::Policy;
 use tidegate::{Anchor, Limit, Quota, Span};
 
@@ -19,14 +22,14 @@ pub(crate) const MAX_HITS: u64 = 1 << 30;
 /// A question that makes sense.
 #[derive(Debug)]
 pub(super) struct Question {
-    pub(super) domain: String,
+    pub(super) domain: Text,
     pub(super) descriptors: Vec<Descriptor>,
 }
 
 /// One descriptor of it.
 #[derive(Debug)]
 pub(super) struct Descriptor {
-    pub(super) entries: Vec<(String, String)>,
+    pub(super) entries: SmallVec<[(Text, Text); 2]>,
     /// The units it takes or gives back; `None` for each limit's own cost.
     pub(super) hits: Option<u32>,
     /// Whether they are given back.
@@ -67,7 +70,7 @@ impl Question {
         };
         let descriptors = asked.descriptors.into_iter().enumerate();
         Ok(Self {
-            domain: text(asked.domain),
+            domain: Text::of(asked.domain),
             descriptors: descriptors
                 .map(|(place, descriptor)| Descriptor::of(place, descriptor, usual))
                 .collect::<Result<_, _>>()?,
@@ -80,7 +83,8 @@ impl Question {
             return self;
         }
         let mut patterns = policy.into_iter().flat_map(|policy| &policy.rules).flat_map(|rule| &rule.matches);
-        let known = patterns.any(|it| it.descriptor.as_ref().is_some_and(|it| it.domain == self.domain));
+        let known =
+            patterns.any(|it| it.descriptor.as_ref().is_some_and(|it| it.domain == self.domain.as_str()));
         if !known {
             self.descriptors.iter_mut().for_each(|descriptor| descriptor.limit = None);
         }
@@ -106,7 +110,11 @@ impl Descriptor {
             asked.hits_addend.map(|hits| units(&format!("descriptors[{place}].hits_addend"), hits.value));
         let hits = own.transpose()?.or(usual);
         Ok(Self {
-            entries: asked.entries.into_iter().map(|entry| (text(entry.key), text(entry.value))).collect(),
+            entries: asked
+                .entries
+                .into_iter()
+                .map(|entry| (Text::of(entry.key), Text::of(entry.value)))
+                .collect(),
             // Of what is given back one unit is meant where none is named, not a limit's own cost.
             hits: if asked.is_negative_hits { hits.or(Some(1)) } else { hits },
             gives_back: asked.is_negative_hits,
@@ -120,15 +128,28 @@ impl Descriptor {
     }
 
     /// Returns the entries as rules look at them.
-    pub(super) fn entries(&self) -> Vec<(&str, &str)> {
-        self.entries.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect()
+    pub(super) fn entries(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.entries.iter().map(|(key, value)| (key.as_str(), value.as_str()))
     }
 }
 
-/// Returns bytes as text. Each that is none is shown as a replacement character: such values share a key, which limits more
-/// than was meant, while a question that is not answered lets pass.
-fn text(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+/// A text of a question, in the bytes it came in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Text(Bytes);
+
+impl Text {
+    /// Returns bytes as text. Each that is none is shown as a replacement character: such values share a key, which limits more
+    /// than was meant, while a question that is not answered lets pass.
+    fn of(bytes: Bytes) -> Self {
+        match String::from_utf8_lossy(&bytes) {
+            Cow::Borrowed(_) => Self(bytes),
+            Cow::Owned(text) => Self(text.into()),
+        }
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).unwrap_or_default()
+    }
 }
 
 fn units(what: &str, hits: u64) -> Result<u32, Nonsense> {
@@ -161,11 +182,11 @@ mod tests {
     use super::*;
 
     fn entry(key: &str, value: &[u8]) -> AskedEntry {
-        AskedEntry { key: key.as_bytes().to_vec(), value: value.to_vec() }
+        AskedEntry { key: key.to_owned().into(), value: value.to_vec().into() }
     }
 
     fn asked(descriptor: AskedDescriptor) -> Asked {
-        Asked { domain: b"shop".to_vec(), descriptors: vec![descriptor], hits_addend: 0 }
+        Asked { domain: "shop".into(), descriptors: vec![descriptor], hits_addend: 0 }
     }
 
     fn simple() -> AskedDescriptor {
@@ -186,7 +207,7 @@ mod tests {
             AskedDescriptor { limit: Some(AskedLimit { requests_per_unit: 1, unit: 0 }), ..simple() };
         let many = AskedDescriptor { entries: vec![entry("a", b""); 65], ..AskedDescriptor::default() };
         for (asked, says) in [
-            (Asked { domain: Vec::new(), ..asked(simple()) }, "domain"),
+            (Asked { domain: Bytes::new(), ..asked(simple()) }, "domain"),
             (Asked { descriptors: Vec::new(), ..asked(simple()) }, "descriptor list"),
             (Asked { descriptors: vec![simple(); 129], ..asked(simple()) }, "129 descriptors"),
             (Asked { hits_addend: (1 << 30) + 1, ..asked(simple()) }, "hits_addend"),
@@ -215,7 +236,7 @@ mod tests {
     #[test]
     fn a_value_that_is_no_text_is_a_value_all_the_same() {
         let bytes = AskedDescriptor { entries: vec![entry("user", b"\xffx")], ..AskedDescriptor::default() };
-        assert_eq!(first(asked(bytes)).entries(), [("user", "\u{fffd}x")]);
+        assert!(first(asked(bytes)).entries().eq([("user", "\u{fffd}x")]));
     }
 
     #[test]

@@ -9,6 +9,12 @@ use crate::options::CheckOptions;
 use crate::verdict::{Ruling, Verdict};
 
 impl Snapshot {
+    /// Returns whether the store is this limiter's own, in its process: then a check is decided as soon as it is asked, and
+    /// there is nothing to wait for.
+    pub fn answers_at_once(&self) -> bool {
+        self.inner.lasting.own_store.is_some()
+    }
+
     /// Decides a call about descriptors without the store, as its limits choose for that case: for a caller who cannot wait
     /// any longer for [`Snapshot::check_descriptors`], which is let run on. The request has been counted there; how it was
     /// decided is counted here.

@@ -17,7 +17,7 @@ const MAX_HEADERS: usize = 8;
 ///
 /// # Errors
 /// When one is not known, is there twice, or cannot be read.
-pub(super) fn read(query: &str) -> Result<CheckCall, Problem> {
+pub(super) fn read(query: &str) -> Result<CheckCall<'static>, Problem> {
     let mut call = CheckCall::default();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -34,7 +34,7 @@ pub(super) fn read(query: &str) -> Result<CheckCall, Problem> {
     Ok(call)
 }
 
-fn put(call: &mut CheckCall, name: &str, value: String) -> Result<(), Problem> {
+fn put(call: &mut CheckCall<'_>, name: &str, value: String) -> Result<(), Problem> {
     let slot = match name {
         "method" => &mut call.method,
         "path" => &mut call.path,
@@ -54,21 +54,21 @@ fn put(call: &mut CheckCall, name: &str, value: String) -> Result<(), Problem> {
             };
         }
     };
-    match slot.replace(value) {
+    match slot.replace(value.into()) {
         Some(_) => Err(Problem::of_member(name, "is there twice; send it once")),
         None => Ok(()),
     }
 }
 
 /// Takes a header field, `name:value`.
-fn header(headers: &mut Members<OneOrMore>, line: &str) -> Result<(), Problem> {
+fn header(headers: &mut Members<OneOrMore<'_>>, line: &str) -> Result<(), Problem> {
     let split = line.split_once(':').filter(|(name, _)| !name.is_empty());
     let Some((name, value)) = split else {
         return Err(Problem::of_member("header", "is no header field; send `name:value`"));
     };
     let lines = headers.0.entry(name.to_owned()).or_insert_with(|| OneOrMore::More(Vec::new()));
     if let OneOrMore::More(values) = lines {
-        values.push(value.to_owned());
+        values.push(value.to_owned().into());
     }
     let sent: usize = headers.0.values().map(|values| values.as_slice().len()).sum();
     if sent > MAX_HEADERS {

@@ -216,7 +216,7 @@ async fn a_verdict_of_this_process_alone_says_so() {
     let store = faulty();
     let local = VERIFY.replace("on_store_failure: deny", "on_store_failure: local");
     let api =
-        Served::start(api::router(limiter_on(store.clone(), &format!("instances: 2\n{local}")), None)).await;
+        Served::start(api::service(limiter_on(store.clone(), &format!("instances: 2\n{local}")), None)).await;
     store.fail(StoreError::unavailable("unplugged"));
     let mut seen = Vec::new();
     for _ in 0..2 {
@@ -231,7 +231,7 @@ async fn a_verdict_of_this_process_alone_says_so() {
 async fn a_dead_store_is_a_verdict_by_each_rules_choice() {
     let store = faulty();
     let both = format!("{VERIFY}{}", PACED.replace("\nrules:\n", ""));
-    let api = Served::start(api::router(limiter_on(store.clone(), &both), None)).await;
+    let api = Served::start(api::service(limiter_on(store.clone(), &both), None)).await;
     store.fail(StoreError::unavailable("unplugged"));
     let denied = api.check(verify("ada")).await;
     assert_eq!((&denied["allowed"], &denied["ruling"]), (&json!(false), &json!("store_down")));

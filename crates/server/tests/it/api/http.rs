@@ -94,7 +94,7 @@ async fn the_description_names_the_policys_keys_and_every_status() {
 
 #[tokio::test]
 async fn the_description_demands_the_token_that_the_api_demands() {
-    let api = Served::start(api::router(limiter(VERIFY), Some(token("described")))).await;
+    let api = Served::start(api::service(limiter(VERIFY), Some(token("described")))).await;
     let document = api.get("/openapi.json").await.json();
     assert_eq!(document["components"]["securitySchemes"]["token"]["scheme"], "bearer");
     for (path, method) in [

@@ -148,7 +148,7 @@ async fn a_refund_gives_everything_back_failures_too() {
 #[tokio::test]
 async fn a_store_that_fails_uses_the_receipt_up_and_keeps_the_charge() {
     let store = faulty();
-    let api = Served::start(api::router(
+    let api = Served::start(api::service(
         limiter_on(Arc::<tidegate_store::faulty::Faulty<_>>::clone(&store), LOGIN),
         None,
     ))
@@ -194,7 +194,7 @@ async fn an_outcome_at_fault_is_named_and_leaves_the_receipt_open() {
 
 #[tokio::test]
 async fn a_verdict_says_what_each_limit_counts() {
-    let api = Served::start(api::router(limiter(LOGIN), None)).await;
+    let api = Served::start(api::service(limiter(LOGIN), None)).await;
     let verdict = api.check(login()).await;
     let decisions = verdict["decisions"].as_array().unwrap();
     let counts: Vec<_> = decisions.iter().map(|decision| &decision["counts"]).collect();

@@ -47,7 +47,7 @@ rules:
 
 #[tokio::test]
 async fn the_policy_in_force_is_told_as_meant() {
-    let api = Served::start(api::router(limiter(EVERY_KIND), None)).await;
+    let api = Served::start(api::service(limiter(EVERY_KIND), None)).await;
     let policy = api.get("/v1/policy").await.json();
     assert_eq!((&policy["mode"], &policy["instances"]), (&json!("enforce"), &json!(3)));
     assert_eq!(policy["fallback"], json!(null));
@@ -92,7 +92,7 @@ async fn the_policy_in_force_is_told_as_meant() {
 
 #[tokio::test]
 async fn ready_made_keys_go_by_the_alternatives_of_a_first_of() {
-    let api = Served::start(api::router(limiter(EVERY_KIND), None)).await;
+    let api = Served::start(api::service(limiter(EVERY_KIND), None)).await;
     let document = api.get("/openapi.json").await.json();
     let keys = document["components"]["schemas"]["CheckRequest"]["properties"]["keys"]["properties"].clone();
     assert_eq!(keys.as_object().unwrap().keys().collect::<Vec<_>>(), ["api_key", "client"]);
@@ -151,7 +151,7 @@ rules:
 
 #[tokio::test]
 async fn costs_plans_overrides_counts_and_refusals_are_told_and_no_key_is() {
-    let api = Served::start(api::router(limiter(EVERY_FORM), None)).await;
+    let api = Served::start(api::service(limiter(EVERY_FORM), None)).await;
     let answer = api.get("/v1/policy").await;
     let text = String::from_utf8_lossy(&answer.body).into_owned();
     assert!(!text.contains("tide-key-of"), "a key's value left the process: {text}");
@@ -209,7 +209,7 @@ async fn costs_plans_overrides_counts_and_refusals_are_told_and_no_key_is() {
 /// Guards against a cost or a plan that the gateway reads and a call to the API cannot say.
 #[tokio::test]
 async fn ready_made_keys_tell_costs_and_plans_too() {
-    let api = Served::start(api::router(limiter(EVERY_FORM), None)).await;
+    let api = Served::start(api::service(limiter(EVERY_FORM), None)).await;
     let mut plans = Vec::new();
     for keys in [
         json!({ "api_key": "k", "country": "GB", "tier": "gold" }),

@@ -49,8 +49,8 @@ async fn of_many_refunds_at_once_one_succeeds() {
 #[tokio::test]
 async fn a_receipt_is_worth_nothing_to_another_process() {
     let limiter = limiter(VERIFY);
-    let one = Served::start(api::router(limiter.clone(), None)).await;
-    let other = Served::start(api::router(limiter, None)).await;
+    let one = Served::start(api::service(limiter.clone(), None)).await;
+    let other = Served::start(api::service(limiter, None)).await;
     let receipt = one.check(verify("ada")).await["receipt"].clone();
     assert_eq!(other.refund(&receipt).await.status, StatusCode::NOT_FOUND);
     assert_eq!(one.refund(&receipt).await.status, StatusCode::OK);
@@ -78,7 +78,7 @@ async fn what_is_no_receipt_is_named() {
 #[tokio::test]
 async fn a_refund_of_unknown_outcome_is_not_repeated() {
     let store = faulty();
-    let api = Served::start(api::router(limiter_on(store.clone(), VERIFY), None)).await;
+    let api = Served::start(api::service(limiter_on(store.clone(), VERIFY), None)).await;
     let receipt: Value = api.check(verify("ada")).await["receipt"].clone();
     store.lose_next(1, StoreError::timeout("the answer was lost"));
     let answer = api.refund(&receipt).await;

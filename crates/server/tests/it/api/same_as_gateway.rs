@@ -119,7 +119,7 @@ fn standing(headers: &HeaderMap) -> Value {
 
 #[tokio::test]
 async fn the_api_rules_as_the_gateway_does() {
-    let api = Served::start(tidegate_server::api::router(limiter(RULES), None)).await;
+    let api = Served::start(tidegate_server::api::service(limiter(RULES), None)).await;
     let answer = |_| async { Ok::<_, Infallible>(Response::new(Full::<Bytes>::default())) };
     let gateway = ServiceBuilder::new().layer(LimitLayer::new(limiter(RULES))).service(service_fn(answer));
     let mut statuses = Vec::new();

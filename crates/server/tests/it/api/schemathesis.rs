@@ -96,6 +96,6 @@ async fn the_api_is_what_it_says_it_is() {
 
 #[tokio::test]
 async fn the_api_behind_a_token_is_what_it_says_it_is() {
-    let api = Served::start(api::router(limiter(&rules()), Some(token("schemathesis")))).await;
+    let api = Served::start(api::service(limiter(&rules()), Some(token("schemathesis")))).await;
     run(&api, &["--header", "Authorization: Bearer 0123456789abcdef-a-secret"]).await;
 }

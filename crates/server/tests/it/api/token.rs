@@ -66,7 +66,7 @@ async fn ask(api: &Served, path: &str, authorization: &[&str]) -> super::world::
 
 #[tokio::test]
 async fn nobody_gets_in_without_the_token() {
-    let api = Served::start(api::router(limiter(VERIFY), Some(token("demanded")))).await;
+    let api = Served::start(api::service(limiter(VERIFY), Some(token("demanded")))).await;
     let right = format!("Bearer {SECRET}");
     let (longer, shorter) = (format!("{right}0"), &right[..right.len() - 1]);
     let twice = [right.as_str(), right.as_str()];
@@ -93,7 +93,7 @@ async fn nobody_gets_in_without_the_token() {
 
 #[tokio::test]
 async fn the_token_opens_every_route_and_the_description_needs_none() {
-    let api = Served::start(api::router(limiter(VERIFY), Some(token("opens")))).await;
+    let api = Served::start(api::service(limiter(VERIFY), Some(token("opens")))).await;
     for scheme in ["Bearer", "bearer"] {
         let right = format!("{scheme} {SECRET}");
         assert_eq!(ask(&api, "/v1/check", &[&right]).await.status, StatusCode::OK);

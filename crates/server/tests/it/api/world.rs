@@ -1,12 +1,14 @@
 //! An API to start and stop, and a client for it.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use axum::Router;
 use bytes::Bytes;
-use http::{HeaderMap, Method, Request, StatusCode};
+use http::{HeaderMap, Method, Request, Response, StatusCode};
+use http_body::Body;
 use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
@@ -14,10 +16,11 @@ use serde_json::Value;
 use tidegate::policy_file::{self, Policy};
 use tidegate::{Limiter, MemoryOptions, MemoryStore, Store};
 use tidegate_server::api;
-use tidegate_server::net::{ServeOptions, serve};
+use tidegate_server::net::{BoxError, ServeOptions, serve};
 use tidegate_store::faulty::Faulty;
 use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, DropGuard};
+use tower_service::Service;
 
 use crate::support::soon;
 
@@ -76,14 +79,20 @@ impl Answer {
 impl Served {
     /// Starts the decision API by a policy.
     pub(crate) async fn api(rules: &str) -> Self {
-        Self::start(api::router(limiter(rules), None)).await
+        Self::start(api::service(limiter(rules), None)).await
     }
 
-    pub(crate) async fn start(router: Router) -> Self {
+    pub(crate) async fn start<S, B>(service: S) -> Self
+    where
+        S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible> + Clone + Send + 'static,
+        S::Future: Send + 'static,
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
         let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = socket.local_addr().unwrap();
         let stop = CancellationToken::new();
-        tokio::spawn(serve(socket, router, ServeOptions::default(), stop.clone().cancelled_owned()));
+        tokio::spawn(serve(socket, service, ServeOptions::default(), stop.clone().cancelled_owned()));
         let client = Client::builder(TokioExecutor::new()).build_http();
         Self { address, client, _stop: stop.drop_guard() }
     }

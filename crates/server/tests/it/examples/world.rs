@@ -84,7 +84,7 @@ impl<'a> World<'a> {
             store,
             decided,
             gateway: Gateway::around(service, options).await,
-            api: Served::start(api::router(limiter, None)).await,
+            api: Served::start(api::service(limiter, None)).await,
             behind,
             last_number: 0,
             under_way: BTreeMap::new(),

@@ -44,7 +44,7 @@ impl Api {
     }
 
     pub(super) async fn of(limiter: Limiter, token: Option<Token>) -> Self {
-        let served = Gateway::around(api::router(limiter, token), ServeOptions::default()).await;
+        let served = Gateway::around(api::service(limiter, token), ServeOptions::default()).await;
         Self { served }
     }
 

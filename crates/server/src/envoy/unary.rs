@@ -1,0 +1,169 @@
+//! The call as it nearly always comes: a body that is one message, whole and not compressed.
+//!
+//! It is read where it lies and answered in one piece. What comes otherwise is left to the library for gRPC, which knows every
+//! way to send a message and every word about one that cannot be read.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use axum::BoxError;
+use axum::body::Body;
+use bytes::{BufMut as _, Bytes, BytesMut};
+use envoy_types::pb::envoy::service::ratelimit::v3::RateLimitResponse;
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response};
+use http_body::Frame;
+use http_body_util::{BodyExt as _, Either};
+use prost::Message as _;
+use tonic::Status;
+
+use super::message::Asked;
+use super::{CALL, Face, MAX_BYTES, by_library};
+use crate::api::TokenInForce;
+use crate::front::Busiest;
+
+static ENCODING: HeaderName = HeaderName::from_static("grpc-encoding");
+static STATUS: HeaderName = HeaderName::from_static("grpc-status");
+
+/// Calls by whoever has the token.
+#[derive(Debug, Clone)]
+pub(crate) struct Calls {
+    pub(super) face: Arc<Face>,
+    pub(super) token: TokenInForce,
+}
+
+impl Busiest for Calls {
+    type Body = Reply;
+
+    fn takes<B>(&self, request: &Request<B>) -> bool {
+        request.method() == Method::POST
+            && request.uri().path() == CALL
+            && !request.headers().contains_key(&ENCODING)
+            && self.token.admits(request.headers())
+    }
+
+    async fn answer<B>(self, request: Request<B>) -> Response<Either<Reply, Body>>
+    where
+        B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
+    {
+        let (head, mut body) = request.into_parts();
+        let answered = match read(&mut body).await {
+            Err(status) => Err(status),
+            Ok(read) => match read.message() {
+                Some(asked) => self.face.answer(asked).await,
+                None => {
+                    let body = Replayed { ahead: Some(read.bytes), rest: body };
+                    let face = Face::clone(&self.face);
+                    return by_library(face, Request::from_parts(head, body)).await.map(Either::Right);
+                }
+            },
+        };
+        match answered {
+            Ok(reply) => Reply::of(&reply).map(Either::Left),
+            Err(status) => status.into_http().map(Either::Right),
+        }
+    }
+}
+
+/// What has been read of a body.
+struct Read {
+    bytes: Bytes,
+    is_whole: bool,
+}
+
+/// Reads a body to its end, or until it is seen to come in several pieces.
+async fn read<B>(body: &mut B) -> Result<Read, Status>
+where
+    B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Unpin,
+{
+    let mut bytes = Bytes::new();
+    while !body.is_end_stream() {
+        let Some(frame) = body.frame().await else { break };
+        let frame = frame.map_err(|error| Status::from_error(error.into()))?;
+        match frame.into_data() {
+            Ok(data) if bytes.is_empty() => bytes = data,
+            Ok(data) if !data.is_empty() => {
+                return Ok(Read { bytes: [bytes, data].concat().into(), is_whole: false });
+            }
+            Ok(_) | Err(_) => {}
+        }
+    }
+    Ok(Read { bytes, is_whole: true })
+}
+
+impl Read {
+    /// Returns the one message that a whole body is: behind a mark that it is not compressed, and its length.
+    fn message(&self) -> Option<Asked> {
+        let (&[0, length @ ..], message) = self.bytes.split_first_chunk::<5>()? else { return None };
+        let fits =
+            usize::try_from(u32::from_be_bytes(length)) == Ok(message.len()) && message.len() <= MAX_BYTES;
+        (self.is_whole && fits).then(|| Asked::decode(self.bytes.slice(5..)).ok()).flatten()
+    }
+}
+
+/// An answer, with the status of success behind it.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    message: Option<Bytes>,
+    is_ended: bool,
+}
+
+impl Reply {
+    fn of(reply: &RateLimitResponse) -> Response<Self> {
+        let length = reply.encoded_len();
+        let mut message = BytesMut::with_capacity(length.saturating_add(5));
+        message.put_u8(0);
+        message.put_u32(u32::try_from(length).unwrap_or(u32::MAX));
+        // There is room for it.
+        let _ = reply.encode(&mut message);
+        let mut response = Response::new(Self { message: Some(message.freeze()), is_ended: false });
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
+        response
+    }
+}
+
+impl http_body::Body for Reply {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        if let Some(message) = self.message.take() {
+            return Poll::Ready(Some(Ok(Frame::data(message))));
+        }
+        if std::mem::replace(&mut self.is_ended, true) {
+            return Poll::Ready(None);
+        }
+        let mut trailers = HeaderMap::with_capacity(1);
+        trailers.insert(&STATUS, HeaderValue::from_static("0"));
+        Poll::Ready(Some(Ok(Frame::trailers(trailers))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.is_ended
+    }
+}
+
+/// A body whose beginning has been read.
+struct Replayed<B> {
+    ahead: Option<Bytes>,
+    rest: B,
+}
+
+impl<B: http_body::Body<Data = Bytes> + Unpin> http_body::Body for Replayed<B> {
+    type Data = Bytes;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
+        match self.ahead.take().filter(|ahead| !ahead.is_empty()) {
+            Some(ahead) => Poll::Ready(Some(Ok(Frame::data(ahead)))),
+            None => Pin::new(&mut self.rest).poll_frame(cx),
+        }
+    }
+}
