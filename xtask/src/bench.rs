@@ -1,35 +1,72 @@
-//! Measurements that are promised, each printed as a ratio in one run.
+//! Measurements that are promised, as ratios of runs that take turns (`cargo xtask bench`).
+//!
+//! A whole run writes `docs/benchmarks.md`. Parts may be run by their names, and `--quick` makes each as short as shows that
+//! it works; neither touches the page. All leave what they found in `target/bench`, as Markdown and as JSON.
 //!
 //! They need the crates they measure, and tidy must not wait for those to be built: the feature `bench` brings them, and
 //! without it this program starts itself anew with it, optimised.
 
+#[cfg(any(test, feature = "bench"))]
+mod aims;
+#[cfg(any(test, feature = "bench"))]
+mod figures;
+#[cfg(any(test, feature = "bench"))]
+mod notes;
+#[cfg(any(test, feature = "bench"))]
+mod page;
+
+#[cfg(feature = "bench")]
+mod algorithms;
+#[cfg(feature = "bench")]
+mod machine;
+#[cfg(feature = "bench")]
+mod memory;
 #[cfg(feature = "bench")]
 mod redis;
-
-/// Runs the measurement of that name; `Ok(false)` when there is none.
-///
-/// # Errors
-/// When it cannot be taken: a program is missing, or what was measured did not do its work.
 #[cfg(feature = "bench")]
-pub(crate) fn run(name: &str) -> anyhow::Result<bool> {
-    match name {
-        "redis" => redis::run().map(|()| true),
-        _ => Ok(false),
+mod report;
+#[cfg(feature = "bench")]
+mod run;
+#[cfg(feature = "bench")]
+mod tools;
+
+#[cfg(feature = "bench")]
+pub(crate) use run::run;
+
+/// How long everything is measured.
+#[cfg(feature = "bench")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scale {
+    /// Long enough to tell.
+    Full,
+    /// As short as shows that everything works.
+    Quick,
+}
+
+#[cfg(feature = "bench")]
+impl Scale {
+    fn quick(self) -> bool {
+        self == Self::Quick
+    }
+
+    /// Returns how many of something there are to be.
+    fn of(self, full: u32, quick: u32) -> u32 {
+        if self.quick() { quick } else { full }
     }
 }
 
-/// Runs the measurement of that name in an optimised build that has what it needs.
+/// Runs the measurements in an optimised build that has what they need.
 ///
 /// # Errors
-/// When cargo cannot be started, or the measurement fails there, having said why.
+/// When cargo cannot be started, or a measurement fails there, having said why.
 #[cfg(not(feature = "bench"))]
-pub(crate) fn run(name: &str) -> anyhow::Result<bool> {
+pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<bool> {
     use anyhow::Context as _;
 
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut again = std::process::Command::new(cargo);
     again.args(["run", "--quiet", "--release", "--package", "xtask", "--features", "bench"]);
-    let status = again.args(["--", "bench", name]).status().context("starting cargo")?;
+    let status = again.args(["--", "bench"]).args(arguments).status().context("starting cargo")?;
     anyhow::ensure!(status.success(), "it ended with {status}");
     Ok(true)
 }

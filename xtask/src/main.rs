@@ -3,6 +3,7 @@
 
 mod bench;
 mod differential;
+mod instructions;
 mod tidy;
 
 use std::io::{self, Write};
@@ -15,7 +16,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["tidy"] => report(tidy::run()),
-        ["bench", name] => match bench::run(name) {
+        ["bench", ref arguments @ ..] => match bench::run(arguments) {
             Ok(true) => ExitCode::SUCCESS,
             Ok(false) => fail(USAGE),
             Err(error) => fail(&format!("bench: {error:#}")),
@@ -24,6 +25,17 @@ fn main() -> ExitCode {
             Ok(true) => ExitCode::SUCCESS,
             Ok(false) => fail("differential: see above"),
             Err(error) => fail(&format!("differential: {error:#}")),
+        },
+        ["instructions"] => match instructions::run() {
+            Ok((table, within)) => {
+                let _ = io::stdout().write_all(table.as_bytes());
+                if within {
+                    ExitCode::SUCCESS
+                } else {
+                    fail("instructions: a way takes more than its budget")
+                }
+            }
+            Err(error) => fail(&format!("instructions: {error:#}")),
         },
         _ => fail(USAGE),
     }

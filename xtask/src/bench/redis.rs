@@ -1,4 +1,4 @@
-//! `cargo xtask bench redis`: what the store in Redis costs, against what one would write by hand, on one server in one run.
+//! What the store in Redis costs, against what one would write by hand, on one server in one run.
 
 mod bytes;
 mod callers;
@@ -7,7 +7,6 @@ mod gateway;
 mod keys;
 mod scripts;
 mod server;
-mod show;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,26 +15,25 @@ use anyhow::{Context, Result};
 use tidegate_store_redis::{RedisOptions, RedisStore, Secret, Servers};
 use tokio::runtime::Runtime;
 
+use super::Scale;
+use super::page::Page;
 use server::Server;
-use show::Page;
 
-/// Starts a server, takes every measurement and prints the tables.
+/// Starts a server, takes every measurement and adds the tables.
 ///
 /// # Errors
 /// When there is no `redis-server`, or anything measured fails or decides otherwise than it has to.
-pub(super) fn run() -> Result<()> {
+pub(super) fn measure(scale: Scale, page: &mut Page) -> Result<()> {
     let bench = Bench::new(KEYS)?;
-    let mut page = Page::new();
     page.line(&format!(
         "Redis {}, one server on the loopback interface, nothing kept on the disk; {} cores, shared with the callers, \
          who run on {WORKERS} threads.",
         bench.server.version()?,
         std::thread::available_parallelism().map_or(1, usize::from),
     ));
-    cpu::measure(&bench, &mut page)?;
-    gateway::measure(&bench, &mut page)?;
-    bytes::measure(&mut page)?;
-    page.finish()
+    cpu::measure(&bench, scale, page)?;
+    gateway::measure(&bench, scale, page)?;
+    bytes::measure(page)
 }
 
 /// How many threads the callers run on.

@@ -11,23 +11,23 @@ use tidegate::policy_file::{Request, parse_embedded};
 use tidegate_store::Store as _;
 use tidegate_store_redis::RedisStore;
 
+use super::super::Scale;
+use super::super::figures::median;
+use super::super::page::Page;
 use super::keys::Random;
-use super::show::{Page, median};
 use super::{Bench, KEYS};
 
 const ROUNDS: usize = 3;
 const DECISIONS: usize = 64_000;
 /// How many callers flood a key.
 const CALLERS: usize = 64;
-/// How long it is flooded.
-const FLOOD: Duration = Duration::from_secs(10);
 const FIRST: Duration = Duration::from_secs(1);
 /// The most calls a second that a flood may cost.
 const AIM: f64 = 2.0;
 const HEADER: HeaderName = HeaderName::from_static("x-account");
 
 /// Measures, and adds the tables.
-pub(super) fn measure(bench: &Bench, page: &mut Page) -> Result<()> {
+pub(super) fn measure(bench: &Bench, scale: Scale, page: &mut Page) -> Result<()> {
     page.line("### Decisions of one gateway's path");
     page.line(&format!(
         "`Limiter::check` on requests with a header, by a policy of one token bucket, over {KEYS} random keys; medians of \
@@ -42,15 +42,16 @@ pub(super) fn measure(bench: &Bench, page: &mut Page) -> Result<()> {
         rows.push([callers.to_string(), format!("{:.0}", median(&rates))]);
     }
     page.table(["callers", "decisions a second"], &rows);
-    flood(bench, page)
+    flood(bench, scale, page)
 }
 
-fn flood(bench: &Bench, page: &mut Page) -> Result<()> {
+fn flood(bench: &Bench, scale: Scale, page: &mut Page) -> Result<()> {
+    let long = Duration::from_secs(scale.of(6, 2).into());
     page.line("### One key flooded");
     page.line(&format!(
         "{CALLERS} callers through one limiter ask for {} s for one key that has used up what it may; a refusal counts \
          wherever it was decided. In the first second the first refusal has yet to be known.",
-        FLOOD.as_secs()
+        long.as_secs()
     ));
     let (mut rows, mut most) = (Vec::new(), 0.0_f64);
     // A bucket that refills in a second admits within the flood, and its waits are a second at most: beside the aim.
@@ -58,7 +59,7 @@ fn flood(bench: &Bench, page: &mut Page) -> Result<()> {
         [("an hour", "1 per 1h", true), ("a minute", "1 per 1m", true), ("up to a second", "1 per 1s", false)]
     {
         let path = Path::new(bench, &format!("token_bucket: {{ capacity: 1, refill: {refill} }}"))?;
-        let flooded = path.flood(bench)?;
+        let flooded = path.flood(bench, long)?;
         most = if aimed { most.max(flooded.calls) } else { most };
         rows.push([
             wait.to_owned(),
@@ -70,7 +71,7 @@ fn flood(bench: &Bench, page: &mut Page) -> Result<()> {
     let headings =
         ["wait of the key", "calls in the first second", "calls a second from then on", "refusals a second"];
     page.table(headings, &rows);
-    page.aim(
+    page.held_to(
         "calls to the store a second while one key is flooded that waits longer than the flood",
         most,
         AIM,
@@ -136,7 +137,7 @@ rules:
 
     /// Floods one key.
     #[allow(clippy::cast_precision_loss, reason = "counts of calls are small")]
-    fn flood(&self, bench: &Bench) -> Result<Flooded> {
+    fn flood(&self, bench: &Bench, long: Duration) -> Result<Flooded> {
         // The first request is admitted, and makes the connection.
         ensure!(bench.runtime.block_on(is_allowed(&self.limiter, b"flooded"))?, "the first was refused");
         let (refused, calls_then) = (Arc::new(AtomicU64::new(0)), Arc::new(OnceLock::new()));
@@ -145,7 +146,7 @@ rules:
             let path = self.clone();
             let (refused, calls_then) = (Arc::clone(&refused), Arc::clone(&calls_then));
             async move {
-                while began.elapsed() < FLOOD {
+                while began.elapsed() < long {
                     let is_refused = !is_allowed(&path.limiter, b"flooded").await?;
                     refused.fetch_add(u64::from(is_refused), Ordering::Relaxed);
                     if began.elapsed() >= FIRST {

@@ -9,15 +9,16 @@ use tidegate_store_redis::testing::Scripted;
 use super::Bench;
 use super::keys::Random;
 
-/// How many commands are on their way at once.
-const PIPELINE: usize = 16;
+/// How many commands are on their way at once, where none is waited for alone.
+pub(super) const PIPELINE: usize = 16;
 /// How many decisions go into a gathered call.
 pub(super) const GATHERED: usize = 32;
 const GCRA: &str = include_str!("../gcra.lua");
 
-/// Commands over one connection, sixteen at a time.
+/// Commands over one connection, so many at a time. Keys that are only to be there are always made sixteen at a time.
 pub(super) struct Piped {
     connection: Connection,
+    pipeline: usize,
     gcra: String,
     names: Vec<Vec<u8>>,
     random: Random,
@@ -34,18 +35,23 @@ pub(super) struct Gcra {
 
 impl Piped {
     /// Loads the script. Names of keys are as long as the store's: 20 bytes.
-    pub(super) fn new(bench: &Bench, prefix: char) -> Result<Self> {
+    pub(super) fn new(bench: &Bench, prefix: char, pipeline: usize) -> Result<Self> {
         let mut connection = bench.server.connection()?;
         let gcra = redis::cmd("SCRIPT").arg("LOAD").arg(GCRA).query(&mut connection)?;
         let names = (0..bench.keys.len()).map(|number| format!("{prefix}:{number:018}").into_bytes());
-        Ok(Self { connection, gcra, names: names.collect(), random: Random::new(1) })
+        Ok(Self { connection, pipeline, gcra, names: names.collect(), random: Random::new(1) })
+    }
+
+    /// Returns whether each answer is waited for.
+    pub(super) fn waits(&self) -> bool {
+        self.pipeline == 1
     }
 
     /// Counts `count` times on random keys, as a limiter without an expiry or an answer does.
     pub(super) fn incr(&mut self, count: usize) -> Result<()> {
-        for _ in 0..count / PIPELINE {
-            let mut pipe = Pipeline::with_capacity(PIPELINE);
-            for _ in 0..PIPELINE {
+        for _ in 0..count / self.pipeline {
+            let mut pipe = Pipeline::with_capacity(self.pipeline);
+            for _ in 0..self.pipeline {
                 let place = self.random.below(self.names.len());
                 pipe.cmd("INCR").arg(self.name(place));
             }
@@ -70,18 +76,18 @@ impl Piped {
     /// Runs the hand-written script `count` times on random keys.
     pub(super) fn gcra(&mut self, numbers: Gcra, count: usize) -> Result<()> {
         let places: Vec<usize> = (0..count).map(|_| self.random.below(self.names.len())).collect();
-        self.gcra_on(numbers, &places)
+        self.gcra_on(numbers, self.pipeline, &places)
     }
 
     /// Runs the hand-written script once on every key.
     pub(super) fn gcra_each(&mut self, numbers: Gcra) -> Result<()> {
         let places: Vec<usize> = (0..self.names.len()).collect();
-        self.gcra_on(numbers, &places)
+        self.gcra_on(numbers, PIPELINE, &places)
     }
 
-    fn gcra_on(&mut self, numbers: Gcra, places: &[usize]) -> Result<()> {
-        for some in places.chunks(PIPELINE) {
-            let mut pipe = Pipeline::with_capacity(PIPELINE);
+    fn gcra_on(&mut self, numbers: Gcra, pipeline: usize, places: &[usize]) -> Result<()> {
+        for some in places.chunks(pipeline) {
+            let mut pipe = Pipeline::with_capacity(pipeline);
             for place in some {
                 pipe.cmd("EVALSHA").arg(&self.gcra).arg(1).arg(self.name(*place));
                 pipe.arg(numbers.per_micros).arg(numbers.most).arg(1);

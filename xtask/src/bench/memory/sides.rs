@@ -1,0 +1,145 @@
+//! The sides: Tidegate's memory store and the crates it is held against, each asked as its users ask it.
+//!
+//! `governor` is keyed by `String` on its default store, and asked with a `&String`, so it does not allocate for known keys.
+//! `throttlecrab` needs `&mut`, so it is asked under a mutex; its store is the one that its server takes unless told otherwise.
+//! `ratelimit` has no keys: one bucket, to show what a bare one costs.
+
+use std::hint::black_box;
+use std::num::NonZeroU32;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context as _, Result};
+use governor::{DefaultKeyedRateLimiter, RateLimiter};
+use ratelimit::Ratelimiter;
+use throttlecrab::PeriodicStore;
+use tidegate_store::algorithms::{Ask, Quota, Rate, Span};
+use tidegate_store::{Check, LimitId, MemoryOptions, MemoryStore, Store};
+
+/// How much is admitted of what is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Limit {
+    /// All of it.
+    Admits,
+    /// Two of each key, then one an hour. (throttlecrab 0.4.40 limits nothing where it is to admit one at a time.)
+    Refuses,
+}
+
+/// One that is asked whether a key's request may pass.
+#[allow(clippy::ptr_arg, reason = "governor is asked with a `&String`, or would have to make one")]
+pub(super) trait Side: Sync {
+    /// Asks, and returns whether it may.
+    fn ask(&self, key: &String) -> bool;
+}
+
+/// Tidegate's store in memory, as users hold it: without knowing which it is.
+pub(in super::super) struct Tidegate {
+    store: MemoryStore,
+    limit: LimitId,
+    quota: Quota,
+}
+
+impl Tidegate {
+    pub(super) fn new(limit: Limit) -> Result<Self> {
+        let hour = Span::from_secs(3_600);
+        let quota = match limit {
+            Limit::Admits => Quota::token_bucket(1 << 30, Rate::new(1 << 30, Span::from_secs(1))?)?,
+            Limit::Refuses => Quota::token_bucket(2, Rate::new(1, hour)?)?,
+        };
+        Self::of(quota)
+    }
+
+    /// Makes one whose quota is given.
+    pub(in super::super) fn of(quota: Quota) -> Result<Self> {
+        let options = MemoryOptions { max_keys: 8_000_000, max_bytes: 4 << 30 };
+        let store = MemoryStore::new(options).context("a secret for the store")?;
+        let limit = store.limit("bench");
+        Ok(Self { store, limit, quota })
+    }
+
+    /// Asks for so many units of a key.
+    pub(in super::super) fn ask_for(&self, key: &str, ask: Ask) -> bool {
+        let store: &dyn Store = black_box(&self.store);
+        let check = Check { limit: self.limit, key: key.as_bytes(), quota: &self.quota, ask, shadow: false };
+        let decided = store.decide(&[check], None).now();
+        decided.is_some_and(|decided| decided.is_ok_and(|decided| decided.admitted))
+    }
+
+    /// Reads the clock that each decision reads.
+    pub(super) fn read_clock(&self) -> bool {
+        black_box(self.store.now());
+        true
+    }
+}
+
+impl Side for Tidegate {
+    fn ask(&self, key: &String) -> bool {
+        self.ask_for(key, Ask::ONE)
+    }
+}
+
+/// `governor` on its default store.
+pub(super) struct Governor(DefaultKeyedRateLimiter<String>);
+
+impl Governor {
+    pub(super) fn new(limit: Limit) -> Result<Self> {
+        let quota = match limit {
+            Limit::Admits => governor::Quota::per_second(NonZeroU32::MAX),
+            Limit::Refuses => governor::Quota::with_period(Duration::from_hours(1))
+                .context("an hour is no period to governor")?
+                .allow_burst(NonZeroU32::MIN.saturating_add(1)),
+        };
+        Ok(Self(RateLimiter::keyed(quota)))
+    }
+}
+
+impl Side for Governor {
+    fn ask(&self, key: &String) -> bool {
+        self.0.check_key(key).is_ok()
+    }
+}
+
+/// `throttlecrab` under a mutex.
+pub(super) struct Throttlecrab {
+    limiter: Mutex<throttlecrab::RateLimiter<PeriodicStore>>,
+    /// Units at once, units in a period, and the period in seconds.
+    numbers: [i64; 3],
+}
+
+impl Throttlecrab {
+    pub(super) fn new(limit: Limit) -> Self {
+        let numbers = match limit {
+            Limit::Admits => [1_000_000_000, 1_000_000_000, 1],
+            Limit::Refuses => [2, 1, 3_600],
+        };
+        Self { limiter: Mutex::new(throttlecrab::RateLimiter::new(PeriodicStore::new())), numbers }
+    }
+}
+
+impl Side for Throttlecrab {
+    fn ask(&self, key: &String) -> bool {
+        let [most, count, period] = self.numbers;
+        let mut limiter = self.limiter.lock().unwrap_or_else(PoisonError::into_inner);
+        limiter.rate_limit(key, most, count, period, 1, SystemTime::now()).is_ok_and(|(allowed, _)| allowed)
+    }
+}
+
+/// `ratelimit`: one bucket for all.
+pub(super) struct Ratelimit(Ratelimiter);
+
+impl Ratelimit {
+    pub(super) fn new(limit: Limit) -> Result<Self> {
+        let (most, rate, period) = match limit {
+            Limit::Admits => (1_000_000_000, 1_000_000_000, Duration::from_secs(1)),
+            Limit::Refuses => (2, 1, Duration::from_hours(1)),
+        };
+        let builder = Ratelimiter::builder(rate).period(period).max_tokens(most).initial_available(most);
+        Ok(Self(builder.build()?))
+    }
+}
+
+impl Side for Ratelimit {
+    fn ask(&self, _: &String) -> bool {
+        self.0.try_wait().is_ok()
+    }
+}
