@@ -2,7 +2,7 @@
 
 use super::frame::Command;
 use super::reply::Reply;
-use super::throttle::Throttle;
+use super::throttle::{Last, Throttle};
 
 /// A command, understood.
 #[derive(Debug)]
@@ -48,11 +48,11 @@ const NAMES: [(&str, OfConnection); 9] = [
 ];
 
 /// Returns what a command means.
-pub(super) fn meant(command: &Command) -> Meant {
+pub(super) fn meant(command: &Command, last: &mut Last) -> Meant {
     let Some(name) = command.words.first() else { return Meant::Unknown };
     let is = |known: &str| name.eq_ignore_ascii_case(known.as_bytes());
     if is("CL.THROTTLE") {
-        return Meant::Throttle(Throttle::read(command));
+        return Meant::Throttle(Throttle::read(command, last));
     }
     if is("QUIT") {
         return Meant::Quit;

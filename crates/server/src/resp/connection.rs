@@ -1,20 +1,24 @@
 //! One connection: commands in, replies out, in their order.
 
+use std::future::pending;
 use std::io;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{BufMut as _, BytesMut};
+use futures_util::future::poll_immediate;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::{Instant, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
 
 use super::Server;
 use super::command::{Meant, meant};
 use super::frame::{self, Command, MAX_COMMAND, MAX_COMMAND_OF_STRANGER};
 use super::reply::Reply;
 use super::session::Session;
-use super::throttle::{self, Throttle};
+use super::throttle::{self, Last, Throttle};
 use crate::net::{Accepted, Outcome};
 
 /// The most throttles that are asked at once.
@@ -36,14 +40,17 @@ pub(super) async fn run(accepted: Accepted, server: Arc<Server>) -> Outcome {
     let Accepted { stream, permit: _permit, peer } = accepted;
     let _ = stream.set_nodelay(true);
     let mut connection = Connection::new(stream, peer, &server);
+    // Of its own, or all would queue for one lock at every wake-up.
+    let cut = server.signals.cut.child_token();
     tokio::select! {
+        biased;
         ended = connection.serve() => {
             if let Err(error) = ended {
                 tracing::debug!(%error, %peer, "a connection broke off");
             }
             Outcome::Ended
         }
-        () = server.signals.cut.cancelled() => Outcome::Cut { requests: 1 },
+        () = cut.cancelled() => Outcome::Cut { requests: 1 },
     }
 }
 
@@ -53,11 +60,15 @@ struct Connection<'s, S> {
     server: &'s Server,
     session: Session,
     arrived: BytesMut,
+    /// Whether more has arrived than a connection has room for by itself.
+    has_grown: bool,
     replies: BytesMut,
     /// Until when the command that has begun has to be whole, or the password be given.
     patience: Option<Instant>,
     /// Throttles that were read and not yet asked: on different keys, in their order.
     together: Vec<Throttle>,
+    last: Last,
+    draining: CancellationToken,
 }
 
 impl<'s, S: AsyncRead + AsyncWrite + Unpin> Connection<'s, S> {
@@ -68,9 +79,12 @@ impl<'s, S: AsyncRead + AsyncWrite + Unpin> Connection<'s, S> {
             server,
             session: Session::new(server.password.clone()),
             arrived: BytesMut::new(),
+            has_grown: false,
             replies: BytesMut::new(),
             patience: None,
             together: Vec::new(),
+            last: Last::default(),
+            draining: server.signals.draining.child_token(),
         }
     }
 
@@ -113,7 +127,7 @@ impl<'s, S: AsyncRead + AsyncWrite + Unpin> Connection<'s, S> {
 
     /// Answers a command, or puts it to those that are asked together; returns whether the connection goes on.
     async fn answer(&mut self, command: &Command) -> bool {
-        match meant(command) {
+        match meant(command, &mut self.last) {
             Meant::Throttle(_) | Meant::Unknown if !self.session.may_ask() => {
                 self.reply(&Session::not_known()).await;
             }
@@ -172,7 +186,12 @@ impl<'s, S: AsyncRead + AsyncWrite + Unpin> Connection<'s, S> {
     }
 
     async fn send(&mut self) -> io::Result<()> {
-        let sent = timeout(SEND_TIMEOUT, self.stream.write_all(&self.replies)).await;
+        let mut sending = pin!(self.stream.write_all(&self.replies));
+        // Nearly always it is taken at once, and no timer is needed.
+        let sent = match poll_immediate(&mut sending).await {
+            Some(sent) => Ok(sent),
+            None => timeout(SEND_TIMEOUT, sending).await,
+        };
         self.replies.clear();
         if self.replies.capacity() > 2 * ENOUGH {
             // One long reply does not keep its room for as long as the connection stands.
@@ -184,7 +203,7 @@ impl<'s, S: AsyncRead + AsyncWrite + Unpin> Connection<'s, S> {
     /// Waits for more, and returns whether there is any: not at the end of what the client sends, nor when the listener is
     /// to stop and no command has begun.
     async fn read(&mut self) -> io::Result<bool> {
-        if self.arrived.is_empty() {
+        if self.arrived.is_empty() && std::mem::take(&mut self.has_grown) {
             // Nor does one long command.
             self.arrived = BytesMut::new();
         }
@@ -193,12 +212,22 @@ impl<'s, S: AsyncRead + AsyncWrite + Unpin> Connection<'s, S> {
         let waits = begun || !self.session.may_ask();
         // Not anew with every byte that comes.
         self.patience = waits.then(|| self.patience.unwrap_or_else(|| Instant::now() + REST_TIMEOUT));
-        let until = self.patience.unwrap_or_else(Instant::now);
+        let patience = self.patience;
+        let run_out = async move {
+            match patience {
+                Some(until) => sleep_until(until).await,
+                None => pending().await,
+            }
+        };
         let mut room = (&mut self.arrived).limit(MOST_READ);
         tokio::select! {
-            read = self.stream.read_buf(&mut room) => Ok(read? > 0),
-            () = self.server.signals.draining.cancelled(), if !begun => Ok(false),
-            () = sleep_until(until), if waits => Err(io::ErrorKind::TimedOut.into()),
+            read = self.stream.read_buf(&mut room) => {
+                let read = read?;
+                self.has_grown |= read >= ROOM || begun;
+                Ok(read > 0)
+            }
+            () = self.draining.cancelled(), if !begun => Ok(false),
+            () = run_out => Err(io::ErrorKind::TimedOut.into()),
         }
     }
 }

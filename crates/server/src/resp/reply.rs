@@ -1,6 +1,7 @@
 //! Replies, in the older and in the newer version of the protocol.
 
 use std::borrow::Cow;
+use std::fmt::{Display, Write as _};
 
 use bytes::{BufMut, Bytes, BytesMut};
 
@@ -22,6 +23,8 @@ pub(super) enum Reply {
     Integer(i64),
     Bulk(Bytes),
     Array(Vec<Reply>),
+    /// An array of five integers: what a throttle comes to.
+    Numbers([i64; 5]),
     /// Names and values; a list of both in turn in the older version.
     Map(Vec<(&'static str, Reply)>),
     Null,
@@ -39,26 +42,30 @@ impl Reply {
     /// Appends the reply as it goes over the wire.
     pub(super) fn write(&self, version: Version, out: &mut BytesMut) {
         match self {
-            Self::Simple(text) => line(out, b'+', text),
-            Self::Error(text) => line(out, b'-', &one_line(text)),
-            Self::Integer(number) => line(out, b':', &number.to_string()),
+            Self::Simple(text) => line(out, '+', text),
+            Self::Error(text) => line(out, '-', &*one_line(text)),
+            Self::Integer(number) => line(out, ':', number),
+            Self::Numbers(numbers) => {
+                line(out, '*', numbers.len());
+                numbers.iter().for_each(|number| line(out, ':', number));
+            }
             Self::Bulk(bytes) => {
-                line(out, b'$', &bytes.len().to_string());
+                line(out, '$', bytes.len());
                 out.put_slice(bytes);
                 out.put_slice(b"\r\n");
             }
             Self::Array(items) => {
-                line(out, b'*', &items.len().to_string());
+                line(out, '*', items.len());
                 for item in items {
                     item.write(version, out);
                 }
             }
             Self::Map(entries) => {
                 let (mark, count) = match version {
-                    Version::Two => (b'*', entries.len().saturating_mul(2)),
-                    Version::Three => (b'%', entries.len()),
+                    Version::Two => ('*', entries.len().saturating_mul(2)),
+                    Version::Three => ('%', entries.len()),
                 };
-                line(out, mark, &count.to_string());
+                line(out, mark, count);
                 for (name, value) in entries {
                     Self::text(name).write(version, out);
                     value.write(version, out);
@@ -69,10 +76,9 @@ impl Reply {
     }
 }
 
-fn line(out: &mut BytesMut, mark: u8, text: &str) {
-    out.put_u8(mark);
-    out.put_slice(text.as_bytes());
-    out.put_slice(b"\r\n");
+fn line(out: &mut BytesMut, mark: char, what: impl Display) {
+    // It grows as it has to, so this cannot fail.
+    let _ = write!(out, "{mark}{what}\r\n");
 }
 
 /// A line's end within an error would be read as the next reply.

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 use futures_util::future::join_all;
+use smallvec::SmallVec;
 use tidegate::{CheckOptions, Limit, OnStoreFailure, OwnCheck, Quota, Rate, Ruling, Snapshot, Span, Verdict};
 
 use super::frame::Command;
@@ -19,6 +20,27 @@ pub(super) const NAME: &str = "(cl.throttle)";
 
 /// The longest period that a limit can have, in seconds: 400 days.
 const MAX_PERIOD: u64 = 400 * 86_400;
+
+/// The limit that a connection asked about last, by the words of its numbers: clients ask about one limit on many keys.
+#[derive(Debug, Default)]
+pub(super) struct Last(Option<([Box<[u8]>; 3], Limit)>);
+
+impl Last {
+    /// Returns the limit of these numbers.
+    ///
+    /// # Errors
+    /// With the reply, when they make none.
+    fn limit(&mut self, numbers: [&Bytes; 3]) -> Result<Limit, Reply> {
+        if let Some((known, limit)) = &self.0
+            && known.iter().zip(numbers).all(|(known, word)| **known == **word)
+        {
+            return Ok(limit.clone());
+        }
+        let limit = limit(numbers)?;
+        self.0 = Some((numbers.map(|word| word[..].into()), limit.clone()));
+        Ok(limit)
+    }
+}
 
 /// One throttle, read.
 #[derive(Debug, Clone)]
@@ -33,7 +55,7 @@ impl Throttle {
     ///
     /// # Errors
     /// With the reply, when the arguments make no limit.
-    pub(super) fn read(command: &Command) -> Result<Self, Reply> {
+    pub(super) fn read(command: &Command, last: &mut Last) -> Result<Self, Reply> {
         let (key, burst, count, period, quantity) = match &command.words[..] {
             [_, key, burst, count, period] => (key, burst, count, period, None),
             [_, key, burst, count, period, quantity] => (key, burst, count, period, Some(quantity)),
@@ -42,21 +64,11 @@ impl Throttle {
                 return Err(Reply::Error(usage.into()));
             }
         };
-        let burst = number("max_burst", burst, 0)?;
-        let (count, period) = (number("count_per_period", count, 1)?, number("period", period, 1)?);
+        let limit = last.limit([burst, count, period])?;
         let quantity = quantity.map_or(Ok(1), |quantity| number("quantity", quantity, 0))?;
-        if period > MAX_PERIOD {
-            let why =
-                format!("ERR period {period} is out of range; the nearest possible is {MAX_PERIOD} seconds");
-            return Err(Reply::Error(why.into()));
-        }
-        let period = Span::from_secs(period);
-        let refill = Rate::new(count, period);
-        let quota = refill.and_then(|refill| Quota::token_bucket(burst.saturating_add(1), refill));
-        let quota = quota.map_err(|error| Reply::Error(format!("ERR {error}").into()))?;
         Ok(Self {
             key: key.clone(),
-            limit: Limit::new(NAME, quota).with_store_failure(OnStoreFailure::Deny),
+            limit,
             // More than any bucket holds is refused all the same.
             quantity: u32::try_from(quantity).unwrap_or(u32::MAX),
         })
@@ -68,12 +80,32 @@ impl Throttle {
     }
 }
 
-/// Answers throttles on different keys, which are asked at once.
-pub(super) async fn answers(throttles: &[Throttle], limits: &Snapshot) -> Vec<Reply> {
-    match throttles {
-        [one] => vec![one.answer(limits).await],
-        several => join_all(several.iter().map(|one| one.answer(limits))).await,
+/// Makes the limit of three words.
+fn limit([burst, count, period]: [&Bytes; 3]) -> Result<Limit, Reply> {
+    let burst = number("max_burst", burst, 0)?;
+    let (count, period) = (number("count_per_period", count, 1)?, number("period", period, 1)?);
+    if period > MAX_PERIOD {
+        let why =
+            format!("ERR period {period} is out of range; the nearest possible is {MAX_PERIOD} seconds");
+        return Err(Reply::Error(why.into()));
     }
+    let refill = Rate::new(count, Span::from_secs(period));
+    let quota = refill.and_then(|refill| Quota::token_bucket(burst.saturating_add(1), refill));
+    let quota = quota.map_err(|error| Reply::Error(format!("ERR {error}").into()))?;
+    Ok(Limit::new(NAME, quota).with_store_failure(OnStoreFailure::Deny))
+}
+
+/// Answers throttles on different keys, which are asked at once where the store is away: one in this process has answered
+/// each before the next could be asked.
+pub(super) async fn answers(throttles: &[Throttle], limits: &Snapshot) -> SmallVec<[Reply; 1]> {
+    if throttles.len() > 1 && !limits.answers_at_once() {
+        return join_all(throttles.iter().map(|one| one.answer(limits))).await.into();
+    }
+    let mut replies = SmallVec::new();
+    for one in throttles {
+        replies.push(one.answer(limits).await);
+    }
+    replies
 }
 
 fn reply(verdict: &Verdict) -> Reply {
@@ -92,7 +124,7 @@ fn reply(verdict: &Verdict) -> Reply {
         retry,
         seconds(decision.reset_after),
     ];
-    Reply::Array(numbers.map(Reply::Integer).to_vec())
+    Reply::Numbers(numbers)
 }
 
 /// Reads a whole number of at least `least`.
