@@ -7,6 +7,7 @@ mod bound;
 mod cases;
 mod examined;
 mod import;
+mod loadtest;
 mod log;
 mod operate;
 mod why;
@@ -24,6 +25,7 @@ pub(crate) use bound::BoundArgs;
 pub(crate) use cases::CasesArgs;
 pub(crate) use examined::{ExplainArgs, ThreatFormat, ThreatModelArgs};
 pub(crate) use import::{ImportArgs, ImportCommand, ToArgs};
+pub(crate) use loadtest::{LoadArgs, LoadSchedule, LoadShape};
 pub(crate) use log::{Level, LogArgs, LogStyle};
 pub(crate) use operate::{DoctorArgs, KeyArgs, LimitKey, StoreArgs, StoreCommand};
 pub(crate) use why::WhyArgs;
@@ -45,6 +47,8 @@ Examples:
   tidegate attack policy.yaml                    see what it admits against adversaries, by simulation
   tidegate compare 'fixed_window: {limit: 5, window: 30s}' 'sliding_log: {limit: 5, window: 30s}'
                                                  see limits side by side under the same attacks
+  tidegate loadtest http://127.0.0.1:8080/ --shape one-key-flood --rate 2000
+                                                 see how fast it decides, and what a flood does to everybody else
   tidegate cases                                 see what published figures come to
   tidegate words policy.yaml --write             write the sentences that are missing
   tidegate import envoy ratelimit.yaml           write a configuration of envoyproxy/ratelimit as a policy
@@ -62,10 +66,12 @@ Exit codes:
      threat-model --check: the copy differs
      override: there is none to remove, or the endpoint does not answer
      store: it does not answer (ping), or nothing is counted on the key (inspect, reset)
+     loadtest: something that was expected is not so
      serve, demo: a port is taken, say, or requests were cut off
   2  a policy or test file cannot be used, or serve cannot run by it; wrong arguments
   3  attack, compare: more passed than can, or a gateway differs from the simulation
      cases: a figure does not come out
+     loadtest: the target does not answer
 
 Beside the source, docs/policy.md describes policies, docs/testing.md test files, docs/api.md the
 decision API.";
@@ -91,6 +97,7 @@ pub(crate) enum Command {
     Bound(BoundArgs),
     Attack(Box<AttackArgs>),
     Compare(CompareArgs),
+    Loadtest(Box<LoadArgs>),
     Cases(CasesArgs),
     Test(TestArgs),
     Why(Box<WhyArgs>),

@@ -20,6 +20,8 @@ pub(crate) enum Exit {
     Unusable,
     /// What was computed and what was seen contradict each other.
     Disproved,
+    /// `loadtest` found nobody who answers where it was to ask.
+    Unreachable,
 }
 
 impl Exit {
@@ -28,7 +30,7 @@ impl Exit {
             Self::Fine => 0,
             Self::Problems | Self::Failed => 1,
             Self::Unusable => 2,
-            Self::Disproved => 3,
+            Self::Disproved | Self::Unreachable => 3,
         }
     }
 }
@@ -49,6 +51,11 @@ impl Failure {
     /// Builds the failure of a policy file.
     pub(crate) fn unusable(message: impl Display) -> Self {
         Self { exit: Exit::Unusable, message: message.to_string() }
+    }
+
+    /// Builds the failure of a load test whose target does not answer.
+    pub(crate) fn unreachable(message: impl Display) -> Self {
+        Self { exit: Exit::Unreachable, message: message.to_string() }
     }
 
     /// Adds a line of advice.

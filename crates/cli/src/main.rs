@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         Command::ThreatModel(args) => cmd::threat_model::run(&args),
         Command::Attack(args) => cmd::attack::run(&args),
         Command::Compare(args) => cmd::compare::run(&args),
+        Command::Loadtest(args) => cmd::loadtest::run(&args),
         Command::Cases(args) => cmd::cases::run(&args),
         Command::Bound(args) => cmd::bound::run(&args),
         Command::Check(args) => cmd::check::run(&args),

@@ -52,6 +52,12 @@ const ROOMS: &[Room] = &[
         "the library joins rule and state, and knows no network",
     ),
     Room::new(
+        "tidegate-trials",
+        3,
+        May::Only(&["tidegate-review"]),
+        "where a trial may go and how its page is drawn know nothing of what is tried",
+    ),
+    Room::new(
         "tidegate-tower",
         3,
         May::Only(&["tidegate"]),
@@ -79,8 +85,22 @@ const ROOMS: &[Room] = &[
             "tidegate-review",
             "tidegate-store",
             "tidegate-algorithms",
+            "tidegate-trials",
         ]),
         "the bench attacks limits from outside: a gateway over the network, never by the server's own code",
+    ),
+    Room::new(
+        "tidegate-loadtest",
+        4,
+        May::Only(&[
+            "tidegate-policy",
+            "tidegate-review",
+            "tidegate-store",
+            "tidegate-store-redis",
+            "tidegate-algorithms",
+            "tidegate-trials",
+        ]),
+        "the load test asks from outside, or a store itself: never by the server's own code, whose cost it measures",
     ),
     Room::new("tidegate-cli", 5, May::Any, "the one binary puts everything together"),
     Room::new(

@@ -16,10 +16,10 @@ use tokio::net::TcpSocket;
 use tokio::sync::{Mutex, Semaphore};
 use tokio::time::timeout;
 
+use super::Place;
 use super::drive::now;
 use super::here::Sources;
 use super::kind::Kind;
-use super::place::Place;
 use crate::target::Wire;
 
 /// How long a gateway may take to answer: longer than a queue makes a request wait, as far as one is waited for.

@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 
 use super::FOR_ENVOY;
-use super::place::Place;
+use super::Place;
 use crate::act::Who;
 use crate::target::{Requests, Wire};
 

@@ -12,7 +12,6 @@ mod follow;
 mod here;
 mod kind;
 mod order;
-mod place;
 mod plan;
 
 use std::fmt;
@@ -31,7 +30,7 @@ use crate::adversary::{Adversary, Means};
 use crate::target::Requests;
 
 pub use follow::{Difference, Followed};
-pub use place::{Place, PlaceError};
+pub use tidegate_trials::{Place, PlaceError};
 
 use client::Client;
 use drive::{Driven, drive_all, now};

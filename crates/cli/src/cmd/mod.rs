@@ -11,6 +11,7 @@ pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod generate;
 pub(crate) mod import;
+pub(crate) mod loadtest;
 pub(crate) mod overrides;
 pub(crate) mod serve;
 pub(crate) mod store;

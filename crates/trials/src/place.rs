@@ -1,18 +1,19 @@
-//! Where an attack may go: a gateway on loopback, or a host that its owner has named.
+//! Where a trial may go: to loopback, or to a host that its owner has named.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
 
 use http::Uri;
+use http::uri::Authority;
 
-/// A gateway that may be attacked.
+/// A place that may be tried.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     host: String,
     address: SocketAddr,
 }
 
-/// Why a gateway may not be attacked.
+/// Why a place may not be tried.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PlaceError {
     /// It is no such URL.
@@ -29,7 +30,7 @@ pub enum PlaceError {
 }
 
 impl Place {
-    /// Reads a URL; `owned` is the host that whoever attacks says is his.
+    /// Reads the URL of a gateway; `owned` is the host that whoever tries it says is his.
     ///
     /// # Errors
     /// When it is no http URL of a host alone, cannot be found, or is on another machine that is not `owned`.
@@ -43,13 +44,25 @@ impl Place {
             return Err(wrong("paths are the policy's"));
         }
         let authority = uri.authority().ok_or_else(|| wrong("it has no host"))?;
+        Self::at(authority, 80, owned).map_err(|error| match error {
+            PlaceError::Url(why) => wrong(&why),
+            other => other,
+        })
+    }
+
+    /// Finds a host with its port, or with the one that is meant without.
+    ///
+    /// # Errors
+    /// When it names a user or no port that can be, cannot be found, or is on another machine that is not `owned`.
+    pub fn at(authority: &Authority, port: u16, owned: Option<&str>) -> Result<Self, PlaceError> {
+        let wrong = |why: &str| PlaceError::Url(why.to_owned());
         if authority.as_str().contains('@') {
             return Err(wrong("it has a user"));
         }
         let host = authority.host().trim_start_matches('[').trim_end_matches(']');
         // One that is no number, or too great a one, is not the default one.
         let port = match authority.as_str().strip_prefix(authority.host()).unwrap_or_default() {
-            "" => 80,
+            "" => port,
             _ => authority.port_u16().filter(|port| *port > 0).ok_or_else(|| wrong("its port is none"))?,
         };
         let unknown = || PlaceError::Unknown(format!("{host}: no address is known for it"));
@@ -64,12 +77,12 @@ impl Place {
     }
 
     /// Returns the address to connect to.
-    pub(super) fn address(&self) -> SocketAddr {
+    pub fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// Returns what requests name as their host, unless a rule asks for another.
-    pub(super) fn host(&self) -> &str {
+    pub fn host(&self) -> &str {
         &self.host
     }
 }
@@ -86,7 +99,7 @@ impl fmt::Display for PlaceError {
             Self::Url(why) | Self::Unknown(why) => f.write_str(why),
             Self::Anothers { host, address } => write!(
                 f,
-                "{host} ({address}) is another machine; attack it only if it is yours, with --i-own-this {host}"
+                "{host} ({address}) is another machine; try it only if it is yours, with --i-own-this {host}"
             ),
         }
     }
@@ -98,9 +111,9 @@ impl std::error::Error for PlaceError {}
 mod tests {
     use super::*;
 
-    /// Guards against an attack on a machine that is somebody else's.
+    /// Guards against a trial of a machine that is somebody else's.
     #[test]
-    fn nothing_but_loopback_is_attacked_unless_its_owner_says_so() {
+    fn nothing_but_loopback_is_tried_unless_its_owner_says_so() {
         assert!(Place::of("http://127.0.0.1:8080", None).is_ok());
         assert!(Place::of("http://127.9.9.9", None).is_ok());
         assert!(Place::of("http://[::1]:80/", None).is_ok());

@@ -1,0 +1,169 @@
+//! Calls of Envoy's rate-limit service over gRPC, several streams on each connection.
+//!
+//! What a call says is encoded before anything is measured, and of an answer only the code is read: the messages here have the
+//! numbers of `envoy.service.ratelimit.v3`, and of their members no more than that.
+
+use std::cell::RefCell;
+use std::net::SocketAddr;
+
+use bytes::{BufMut as _, Bytes, BytesMut};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, TE};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri};
+use http_body_util::{BodyExt as _, Full};
+use hyper::client::conn::http2::{SendRequest, handshake};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use prost::Message;
+
+use super::open;
+use super::prebuilt::Prebuilt;
+use crate::outcome::{Fault, Outcome, Said};
+use crate::people::Who;
+use crate::target::Calls;
+use crate::template::Template;
+
+const METHOD: &str = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
+/// How many streams share a connection. Envoy has one connection a worker, of hundreds of streams; fewer here keep the order of
+/// frames from becoming the queue that is measured.
+const STREAMS: usize = 16;
+/// What stands before a message: whether it is compressed, and its length.
+const PREFIX: usize = 5;
+const OK: i32 = 1;
+const OVER_LIMIT: i32 = 2;
+
+type Sender = SendRequest<Full<Bytes>>;
+
+/// A place that answers gRPC.
+#[derive(Debug)]
+pub(crate) struct Door {
+    to: SocketAddr,
+    target: Uri,
+    headers: HeaderMap,
+    domain: String,
+    descriptors: Vec<Vec<(String, Template)>>,
+    prebuilt: Prebuilt<Bytes>,
+    /// The connections, each shared by [`STREAMS`] places.
+    connections: RefCell<Vec<Option<Sender>>>,
+}
+
+/// A stream's way to its connection.
+#[derive(Debug)]
+pub(crate) struct Connection(Sender);
+
+impl Connection {
+    pub(super) fn is_good(&self) -> bool {
+        !self.0.is_closed()
+    }
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Asked {
+    #[prost(string, tag = "1")]
+    domain: String,
+    #[prost(message, repeated, tag = "2")]
+    descriptors: Vec<Descriptor>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Descriptor {
+    #[prost(message, repeated, tag = "1")]
+    entries: Vec<Entry>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Entry {
+    #[prost(string, tag = "1")]
+    key: String,
+    #[prost(bytes = "vec", tag = "2")]
+    value: Vec<u8>,
+}
+
+#[derive(Clone, Copy, PartialEq, Message)]
+struct Answered {
+    #[prost(int32, tag = "1")]
+    overall_code: i32,
+}
+
+impl Door {
+    pub(super) fn new(calls: &Calls, users: u32) -> Result<Self, String> {
+        let target = format!("http://{}{METHOD}", calls.place.host());
+        let target = target.parse().map_err(|error| format!("{target}: {error}"))?;
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
+        headers.insert(TE, HeaderValue::from_static("trailers"));
+        if let Some(token) = &calls.token {
+            headers.insert(AUTHORIZATION, token.clone());
+        }
+        let (domain, descriptors) = (calls.domain.clone(), calls.descriptors.clone());
+        let prebuilt = Prebuilt::new(users, |who| Ok(encoded(&domain, &descriptors, who)))?;
+        let (to, connections) = (calls.place.address(), RefCell::default());
+        Ok(Self { to, target, headers, domain, descriptors, prebuilt, connections })
+    }
+
+    /// Returns a way to the connection that a place shares, which is made if there is none.
+    pub(super) async fn connect(&self, place: usize) -> Result<Connection, Fault> {
+        let shared = place / STREAMS;
+        let kept = self.connections.borrow().get(shared).cloned().flatten();
+        if let Some(sender) = kept.filter(|sender| !sender.is_closed()) {
+            return Ok(Connection(sender));
+        }
+        let stream = open(self.to, None).await.map_err(|_| Fault::Connect)?;
+        let made = handshake(TokioExecutor::new(), TokioIo::new(stream)).await;
+        let (sender, connection) = made.map_err(|_| Fault::Connect)?;
+        tokio::spawn(connection);
+        let mut connections = self.connections.borrow_mut();
+        if connections.len() <= shared {
+            connections.resize(shared + 1, None);
+        }
+        if let Some(kept) = connections.get_mut(shared) {
+            *kept = Some(sender.clone());
+        }
+        Ok(Connection(sender))
+    }
+
+    pub(super) async fn ask(&self, connection: &mut Connection, who: Who) -> Outcome {
+        let message = self.prebuilt.of(who).unwrap_or_else(|| encoded(&self.domain, &self.descriptors, who));
+        let mut request = Request::new(Full::new(message));
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = self.target.clone();
+        *request.headers_mut() = self.headers.clone();
+        connection.0.ready().await.map_err(|_| Fault::Reset)?;
+        let response = connection.0.send_request(request).await.map_err(|_| Fault::Reset)?;
+        if response.status() != StatusCode::OK {
+            return Err(Fault::Status);
+        }
+        // An error stands in the header where there is no message, and in the trailer where there is one.
+        if is_error(response.headers()) {
+            return Err(Fault::Status);
+        }
+        let body = response.into_body().collect().await.map_err(|_| Fault::Reset)?;
+        if body.trailers().is_some_and(is_error) {
+            return Err(Fault::Status);
+        }
+        let body = body.to_bytes();
+        let answer = body.get(PREFIX..).ok_or(Fault::Status)?;
+        match Answered::decode(answer).map_err(|_| Fault::Status)?.overall_code {
+            OK => Ok(Said::Admitted),
+            OVER_LIMIT => Ok(Said::Refused),
+            _ => Err(Fault::Status),
+        }
+    }
+}
+
+fn is_error(fields: &HeaderMap) -> bool {
+    fields.get("grpc-status").is_some_and(|status| status.as_bytes() != b"0")
+}
+
+fn encoded(domain: &str, descriptors: &[Vec<(String, Template)>], who: Who) -> Bytes {
+    let entry = |(key, value): &(String, Template)| Entry { key: key.clone(), value: value.of(who) };
+    let descriptor =
+        |entries: &Vec<(String, Template)>| Descriptor { entries: entries.iter().map(entry).collect() };
+    let asked =
+        Asked { domain: domain.to_owned(), descriptors: descriptors.iter().map(descriptor).collect() };
+    let length = asked.encoded_len();
+    let mut bytes = BytesMut::with_capacity(PREFIX + length);
+    bytes.put_u8(0);
+    bytes.put_u32(u32::try_from(length).unwrap_or(u32::MAX));
+    // The buffer grows: there is room for it.
+    let _ = asked.encode(&mut bytes);
+    bytes.freeze()
+}

@@ -1,0 +1,76 @@
+//! The generator, watched like the target: what it could not offer, it must not blame on others.
+
+use hdrhistogram::{CreationError, Histogram};
+use serde::Serialize;
+use tidegate_review::float;
+
+use super::{is_own, words};
+use crate::target::Target;
+use crate::worker::Worked;
+
+/// A thread that is busy for more of the time than this has no time left to be on time.
+const BUSY: f64 = 0.92;
+/// It is too late where this much is more than a quarter of what users waited: then a good part of that is its own.
+const LATE_US: f64 = 1_000.0;
+const LATE_PART: f64 = 0.25;
+
+/// What the generator did.
+#[derive(Debug, Clone, Serialize)]
+pub struct Generator {
+    /// The part of the time that its busiest thread used a processor, from 0 to 1.
+    pub busy: f64,
+    /// How late requests were against the schedule before anything was asked, in microseconds: all but one of a hundred.
+    pub slip_p99_us: f64,
+    /// The latest.
+    pub slip_max_us: f64,
+    /// Requests that were due and never sent, since the test was ended.
+    pub unsent: u64,
+    /// Why it was itself the bottleneck, if it was.
+    pub limited_by: Option<String>,
+}
+
+impl Generator {
+    pub(super) fn new(target: &Target, worked: &[Worked], p99_us: f64) -> Result<Self, CreationError> {
+        let mut slip = Histogram::<u64>::new(3)?;
+        for one in worked {
+            // Histograms that grow take each other in.
+            let _ = slip.add(&one.slip);
+        }
+        let part = |one: &Worked| one.cpu.as_secs_f64() / one.elapsed.as_secs_f64().max(1e-9);
+        let busy = worked.iter().map(part).fold(0.0, f64::max);
+        let slip_p99_us = float(slip.value_at_percentile(99.0)) / 1e3;
+        // A store that the generator asks itself is what its threads are busy with.
+        let limited_by = if is_own(target) { None } else { limited(busy, slip_p99_us, p99_us) };
+        Ok(Self {
+            busy: (busy * 1e3).round() / 1e3,
+            slip_p99_us,
+            slip_max_us: float(slip.max()) / 1e3,
+            unsent: worked.iter().map(|one| one.unsent).sum(),
+            limited_by,
+        })
+    }
+}
+
+fn limited(busy: f64, slip_us: f64, p99_us: f64) -> Option<String> {
+    if busy >= BUSY {
+        let percent = (busy * 100.0).min(100.0);
+        return Some(format!("a thread of it was busy for {percent:.0} % of the time"));
+    }
+    (slip_us > LATE_US && slip_us > p99_us * LATE_PART).then(|| {
+        format!("it was late against its own schedule, by {} at the 99th percentile", words::time(slip_us))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Guards against a target that is blamed for what its tester could not do.
+    #[test]
+    fn it_accuses_itself_when_it_was_busy_or_late() {
+        assert!(limited(0.95, 10.0, 500.0).unwrap().contains("95 %"));
+        assert!(limited(0.5, 2_000.0, 4_000.0).unwrap().contains("2.00 ms"));
+        assert_eq!(limited(0.5, 2_000.0, 40_000.0), None, "a small part of what was waited");
+        assert_eq!(limited(0.5, 300.0, 400.0), None, "less than anybody feels");
+    }
+}
