@@ -18,9 +18,15 @@ mod page;
 #[cfg(feature = "bench")]
 mod algorithms;
 #[cfg(feature = "bench")]
+mod gateway;
+#[cfg(feature = "bench")]
 mod machine;
 #[cfg(feature = "bench")]
 mod memory;
+#[cfg(feature = "bench")]
+mod plain_http;
+#[cfg(feature = "bench")]
+mod process;
 #[cfg(feature = "bench")]
 mod redis;
 #[cfg(feature = "bench")]
@@ -28,7 +34,13 @@ mod report;
 #[cfg(feature = "bench")]
 mod run;
 #[cfg(feature = "bench")]
+mod servers;
+#[cfg(feature = "bench")]
+mod subject;
+#[cfg(feature = "bench")]
 mod tools;
+#[cfg(feature = "bench")]
+mod wrk;
 
 #[cfg(feature = "bench")]
 pub(crate) use run::run;

@@ -4,7 +4,7 @@ mod bytes;
 mod callers;
 mod cpu;
 mod gateway;
-mod keys;
+pub(super) mod keys;
 mod scripts;
 mod server;
 

@@ -10,7 +10,7 @@ use super::machine::Machine;
 use super::page::Page;
 use super::report::{Found, Report};
 use super::tools::{self, Tool};
-use super::{Scale, memory, redis};
+use super::{Scale, gateway, memory, redis, servers};
 
 /// What can be run by its name.
 pub(super) struct Part {
@@ -20,9 +20,21 @@ pub(super) struct Part {
     measure: fn(Scale, &mut Page) -> Result<()>,
 }
 
-const PARTS: [Part; 2] = [
+const PARTS: [Part; 4] = [
     Part { name: "memory", title: "In process", needs: &[], measure: memory::measure },
     Part { name: "redis", title: "With Redis", needs: &[Tool::Redis], measure: redis::measure },
+    Part {
+        name: "gateway",
+        title: "The gateway",
+        needs: &[Tool::Nginx, Tool::Wrk, Tool::Taskset, Tool::Tidegate],
+        measure: gateway::measure,
+    },
+    Part {
+        name: "servers",
+        title: "Decision servers",
+        needs: &[Tool::Redis, Tool::Wrk, Tool::Taskset, Tool::Tidegate, Tool::ThrottlecrabServer],
+        measure: servers::measure,
+    },
 ];
 
 /// The page that a whole run writes.

@@ -46,6 +46,16 @@ impl Tool {
         self.find().with_context(|| format!("{self:?} is not there"))
     }
 
+    /// Returns the variable that names its libraries, of a program that lies beside them.
+    pub(super) fn libraries(self) -> Option<(&'static str, String)> {
+        let beside = self.find()?.starts_with("target/proxies");
+        let folders = ["usr/lib", "lib"].map(|lib| Path::new("target/proxies").join(lib));
+        let all = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
+        let own = all.map(|entry| entry.path()).filter(|path| path.to_string_lossy().ends_with("-gnu"));
+        let joined: Vec<String> = own.map(|path| path.display().to_string()).collect();
+        (beside && !joined.is_empty()).then(|| ("LD_LIBRARY_PATH", joined.join(":")))
+    }
+
     /// Returns the Debian package that has it, of those that come from there.
     fn package(self) -> Option<&'static str> {
         match self {
