@@ -14,6 +14,7 @@ use crate::limit::Limit;
 use crate::problem::{Place, Problem};
 use crate::request::{Ambiguous, Facts};
 use crate::rule::Rule;
+use crate::rules::Rules;
 use crate::secret::Identities;
 use crate::store::{AlertsChoice, StoreChoice};
 
@@ -51,7 +52,7 @@ pub struct Policy {
     /// The keys that the file declares, and those of the files of teams as `team/key`.
     pub(crate) keys: Vec<Part>,
     /// The rules, in the order of the file; every one that matches applies.
-    pub rules: Vec<Rule>,
+    pub rules: Rules,
     /// The rule for requests that no enforced limit looked at. Its matches are empty.
     pub fallback: Option<Rule>,
     /// The header styles of answers, in the order of the file.

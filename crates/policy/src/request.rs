@@ -271,7 +271,8 @@ impl Policy {
 
     /// Returns every rule that applies, in the order of the file; the fallback is not among them.
     pub fn matching<'a>(&'a self, seen: &'a Seen<'a>) -> impl Iterator<Item = Matched<'a>> {
-        self.rules.iter().enumerate().filter_map(move |(index, rule)| {
+        self.rules.candidates(seen).into_iter().filter_map(move |index| {
+            let rule = self.rules.get(index)?;
             let facts = rule.facts(seen)?;
             Some(Matched { rule, index: Some(index), facts })
         })
@@ -287,13 +288,13 @@ impl Policy {
     /// Returns whether a body has to be read before the request can be decided: a rule that matches (or the
     /// fallback, since rules may come to nothing) has a limit that reads it. A path that cannot be read needs none.
     pub fn needs_body(&self, request: &Request<'_>) -> bool {
-        let needs = |rule: &Rule| rule.limits.iter().any(Limit::needs_body);
-        if !self.rules.iter().chain(&self.fallback).any(needs) {
+        let fallback = self.fallback.as_ref().is_some_and(Rule::needs_body);
+        if !fallback && !self.rules.read_body() {
             return false;
         }
         let Ok(seen) = self.see(request) else { return false };
-        self.matching(&seen).any(|matched| needs(matched.rule))
-            || self.fallback_for(&seen).is_some_and(|matched| needs(matched.rule))
+        self.fallback_for(&seen).is_some_and(|matched| matched.rule.needs_body())
+            || self.matching(&seen).any(|matched| matched.rule.needs_body())
     }
 }
 
@@ -329,6 +330,11 @@ pub(crate) fn of_ready<T>(
 }
 
 impl Rule {
+    /// Returns whether a limit reads the body.
+    pub(crate) fn needs_body(&self) -> bool {
+        self.limits.iter().any(Limit::needs_body)
+    }
+
     /// Returns what the rule's keys are read from, if it applies.
     pub(crate) fn facts<'a>(&'a self, seen: &'a Seen<'a>) -> Option<Facts<'a>> {
         let mut entries = None;

@@ -70,8 +70,8 @@ pub fn overlaid(
     let outcome = overlays.iter().map(|overlay| {
         let own = limits.iter().find(|limit| limit.name == overlay.limit);
         let own = own.ok_or_else(|| unknown(&overlay.limit, policy))?;
-        let rules = over.rules.iter_mut().chain(&mut over.fallback);
-        let limit = rules.flat_map(|rule| &mut rule.limits).find(|limit| limit.name == overlay.limit);
+        let left_over = over.fallback.iter_mut().flat_map(|rule| &mut rule.limits);
+        let limit = over.rules.limits_mut().chain(left_over).find(|limit| limit.name == overlay.limit);
         let limit = limit.ok_or_else(|| unknown(&overlay.limit, policy))?;
         // One of several plans may be what it does not fit.
         let mut with = limit.clone();

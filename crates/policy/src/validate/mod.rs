@@ -52,6 +52,7 @@ use crate::key::Part;
 use crate::policy::{EncodedSlash, Mode, Policy};
 use crate::problem::Place;
 use crate::rule::Rule;
+use crate::rules::Rules;
 use crate::scenario;
 use crate::store::StoreChoice;
 use crate::suite;
@@ -107,7 +108,7 @@ pub(crate) fn policy(mut root: Node, reading: Reading<'_>, report: &mut Report) 
         mode,
         codes,
         keys,
-        rules,
+        rules: Rules::new(rules),
         fallback,
         headers,
         problem,
