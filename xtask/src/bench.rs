@@ -32,6 +32,8 @@ mod redis;
 #[cfg(feature = "bench")]
 mod report;
 #[cfg(feature = "bench")]
+mod rules;
+#[cfg(feature = "bench")]
 mod run;
 #[cfg(feature = "bench")]
 mod servers;

@@ -1,6 +1,6 @@
 //! In process: a decision of the memory store beside the crates that limit in memory, what a key takes, and a whole check.
 
-mod check;
+pub(super) mod check;
 pub(super) mod grow;
 pub(super) mod keys;
 pub(super) mod race;

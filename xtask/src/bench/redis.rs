@@ -1,12 +1,12 @@
 //! What the store in Redis costs, against what one would write by hand, on one server in one run.
 
-mod bytes;
-mod callers;
+pub(super) mod bytes;
+pub(super) mod callers;
 mod cpu;
 mod gateway;
 pub(super) mod keys;
 mod scripts;
-mod server;
+pub(super) mod server;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,14 +42,15 @@ const WORKERS: usize = 2;
 const KEYS: usize = 100_000;
 
 /// What the measurements share.
-struct Bench {
-    server: Server,
+pub(super) struct Bench {
+    pub(super) server: Server,
     runtime: Runtime,
-    keys: Arc<Vec<Vec<u8>>>,
+    pub(super) keys: Arc<Vec<Vec<u8>>>,
 }
 
 impl Bench {
-    fn new(keys: usize) -> Result<Self> {
+    /// Starts a server, and has so many keys.
+    pub(super) fn new(keys: usize) -> Result<Self> {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build();
         let runtime = runtime.context("starting the callers' threads")?;
@@ -57,7 +58,7 @@ impl Bench {
     }
 
     /// Connects a store as a gateway does, but for a deadline that no machine under load misses.
-    fn store(&self) -> Result<RedisStore> {
+    pub(super) fn store(&self) -> Result<RedisStore> {
         let servers = Servers::Standalone { host: "127.0.0.1".to_owned(), port: self.server.port() };
         let mut options = RedisOptions::new(servers, Secret::new(*b"a secret that measures nothing.."));
         options.timeout = Duration::from_secs(10);

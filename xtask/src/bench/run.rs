@@ -10,7 +10,7 @@ use super::machine::Machine;
 use super::page::Page;
 use super::report::{Found, Report};
 use super::tools::{self, Tool};
-use super::{Scale, gateway, memory, redis, servers};
+use super::{Scale, algorithms, gateway, memory, redis, rules, servers};
 
 /// What can be run by its name.
 pub(super) struct Part {
@@ -20,9 +20,15 @@ pub(super) struct Part {
     measure: fn(Scale, &mut Page) -> Result<()>,
 }
 
-const PARTS: [Part; 4] = [
+const PARTS: [Part; 6] = [
     Part { name: "memory", title: "In process", needs: &[], measure: memory::measure },
     Part { name: "redis", title: "With Redis", needs: &[Tool::Redis], measure: redis::measure },
+    Part {
+        name: "algorithms",
+        title: "The algorithms side by side",
+        needs: &[Tool::Redis],
+        measure: algorithms::measure,
+    },
     Part {
         name: "gateway",
         title: "The gateway",
@@ -34,6 +40,12 @@ const PARTS: [Part; 4] = [
         title: "Decision servers",
         needs: &[Tool::Redis, Tool::Wrk, Tool::Taskset, Tool::Tidegate, Tool::ThrottlecrabServer],
         measure: servers::measure,
+    },
+    Part {
+        name: "rules",
+        title: "Many rules",
+        needs: &[Tool::Wrk, Tool::Taskset, Tool::Tidegate],
+        measure: rules::measure,
     },
 ];
 

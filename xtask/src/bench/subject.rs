@@ -28,6 +28,16 @@ pub(super) struct Turn {
 }
 
 impl Seen {
+    /// Returns the microseconds of processor time for a request, by turn.
+    pub(super) fn cpus(&self) -> &[f64] {
+        &self.cpu
+    }
+
+    /// Returns the requests a second, by turn.
+    pub(super) fn rates(&self) -> &[f64] {
+        &self.rate
+    }
+
     /// Puts a load on a server and notes what it took.
     ///
     /// # Errors

@@ -15,6 +15,8 @@ pub(in super::super) const ROUND: u32 = 50_000;
 /// of that number, and returns how many of them were admitted.
 pub(in super::super) struct Runner<'a> {
     name: &'static str,
+    /// Decisions in one of its rounds.
+    decisions: u32,
     round: Box<dyn Fn(u32, u32) -> u32 + Sync + 'a>,
     /// Nanoseconds of a decision, by round.
     times: Vec<f64>,
@@ -22,12 +24,32 @@ pub(in super::super) struct Runner<'a> {
 
 impl<'a> Runner<'a> {
     pub(in super::super) fn new(name: &'static str, round: impl Fn(u32, u32) -> u32 + Sync + 'a) -> Self {
-        Self { name, round: Box::new(round), times: Vec::new() }
+        Self::of(name, ROUND, round)
+    }
+
+    /// One whose rounds have another number of decisions.
+    pub(in super::super) fn of(
+        name: &'static str,
+        decisions: u32,
+        round: impl Fn(u32, u32) -> u32 + Sync + 'a,
+    ) -> Self {
+        Self { name, decisions, round: Box::new(round), times: Vec::new() }
     }
 
     /// Returns the nanoseconds of a decision, round by round.
     pub(in super::super) fn times(&self) -> &[f64] {
         &self.times
+    }
+
+    fn note(&mut self, took: Duration) {
+        self.times.push(took.as_secs_f64() * 1e9 / f64::from(self.decisions));
+    }
+
+    fn judge(&self, admitted: u32, admits: bool) -> Result<()> {
+        let (name, decisions) = (self.name, self.decisions);
+        let expected = if admits { decisions } else { 0 };
+        ensure!(admitted == expected, "{name} admitted {admitted} of {decisions}, and {expected} is right");
+        Ok(())
     }
 }
 
@@ -41,8 +63,8 @@ pub(in super::super) fn alone(rounds: u32, runners: &mut [Runner<'_>], admits: b
             let began = thread_time();
             let admitted = (runner.round)(round, 0);
             let took = thread_time().saturating_sub(began);
-            judge(runner.name, admitted, admits)?;
-            runner.times.push(nanos_each(took));
+            runner.judge(admitted, admits)?;
+            runner.note(took);
         }
     }
     Ok(())
@@ -73,24 +95,23 @@ pub(in super::super) fn together(rounds: u32, runners: &mut [Runner<'_>], admits
             let mut slowest = Duration::ZERO;
             for one in both {
                 let (admitted, took) = one.map_err(|_| anyhow::anyhow!("a thread panicked"))??;
-                judge(runner.name, admitted, admits)?;
+                runner.judge(admitted, admits)?;
                 slowest = slowest.max(took);
             }
-            runner.times.push(nanos_each(slowest));
+            runner.note(slowest);
         }
     }
     Ok(())
 }
 
 /// Makes a round: calls `ask` with so many numbers and returns how many times it admitted.
-pub(in super::super) fn each(mut ask: impl FnMut(u32) -> bool) -> u32 {
-    (0..ROUND).map(|at| u32::from(black_box(ask(at)))).sum()
+pub(in super::super) fn each(ask: impl FnMut(u32) -> bool) -> u32 {
+    each_of(ROUND, ask)
 }
 
-fn judge(name: &str, admitted: u32, admits: bool) -> Result<()> {
-    let expected = if admits { ROUND } else { 0 };
-    ensure!(admitted == expected, "{name} admitted {admitted} of {ROUND}, and {expected} is right");
-    Ok(())
+/// The same of a round with another number of decisions.
+pub(in super::super) fn each_of(decisions: u32, mut ask: impl FnMut(u32) -> bool) -> u32 {
+    (0..decisions).map(|at| u32::from(black_box(ask(at)))).sum()
 }
 
 /// Keeps this thread on one processor, by its number among those the process may use.
@@ -103,10 +124,6 @@ pub(in super::super) fn pin(number: usize) -> Result<()> {
         rustix::thread::sched_setaffinity(None, &one)?;
     }
     Ok(())
-}
-
-fn nanos_each(took: Duration) -> f64 {
-    took.as_secs_f64() * 1e9 / f64::from(ROUND)
 }
 
 /// Returns how long this thread has had a processor.

@@ -13,18 +13,18 @@ use super::keys::Random;
 
 /// What callers ask a store.
 #[derive(Clone)]
-pub(super) struct Asking {
-    pub(super) store: RedisStore,
-    pub(super) limit: &'static str,
-    pub(super) quota: Quota,
+pub(in super::super) struct Asking {
+    pub(in super::super) store: RedisStore,
+    pub(in super::super) limit: &'static str,
+    pub(in super::super) quota: Quota,
     /// Whether it has to admit.
-    pub(super) admits: bool,
+    pub(in super::super) admits: bool,
     /// How many of the keys are asked for.
-    pub(super) keys: usize,
+    pub(in super::super) keys: usize,
 }
 
 /// Has so many callers make `count` decisions together, on random keys.
-pub(super) fn decide(bench: &Bench, asking: &Asking, callers: usize, count: usize) -> Result<()> {
+pub(in super::super) fn decide(bench: &Bench, asking: &Asking, callers: usize, count: usize) -> Result<()> {
     bench.together(callers, |caller| {
         let (asking, keys) = (asking.clone(), Arc::clone(&bench.keys));
         let mut random = Random::new(caller as u64);
@@ -38,7 +38,7 @@ pub(super) fn decide(bench: &Bench, asking: &Asking, callers: usize, count: usiz
 }
 
 /// Has 64 callers decide once on every key.
-pub(super) fn each_once(bench: &Bench, asking: &Asking) -> Result<()> {
+pub(in super::super) fn each_once(bench: &Bench, asking: &Asking) -> Result<()> {
     const CALLERS: usize = 64;
     bench.together(CALLERS, |caller| {
         let (asking, keys) = (asking.clone(), Arc::clone(&bench.keys));
@@ -53,7 +53,7 @@ pub(super) fn each_once(bench: &Bench, asking: &Asking) -> Result<()> {
 
 impl Bench {
     /// Runs so many callers and waits for all of them.
-    pub(super) fn together<F>(&self, callers: usize, caller: impl Fn(usize) -> F) -> Result<()>
+    pub(in super::super) fn together<F>(&self, callers: usize, caller: impl Fn(usize) -> F) -> Result<()>
     where
         F: Future<Output = Result<()>> + Send + 'static,
     {
@@ -81,7 +81,7 @@ impl Asking {
     }
 
     /// Returns the questions and the calls of the script that the store has counted.
-    pub(super) fn questions_and_calls(&self) -> (u64, u64) {
+    pub(in super::super) fn questions_and_calls(&self) -> (u64, u64) {
         let measures = self.store.measures();
         let of = |names: &[(&str, u64)], name| {
             names.iter().find(|(one, _)| *one == name).map_or(0, |(_, count)| *count)

@@ -11,7 +11,7 @@ use redis::{Client, Connection};
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A running server.
-pub(super) struct Server {
+pub(in super::super) struct Server {
     process: Child,
     port: u16,
 }
@@ -55,7 +55,7 @@ impl Server {
     }
 
     /// Returns the CPU time that the server has used so far, in microseconds.
-    pub(super) fn cpu_micros(&self) -> Result<f64> {
+    pub(in super::super) fn cpu_micros(&self) -> Result<f64> {
         let seconds = |name| -> Result<f64> { Ok(self.info("cpu", name)?.parse()?) };
         Ok((seconds("used_cpu_user")? + seconds("used_cpu_sys")?) * 1e6)
     }
