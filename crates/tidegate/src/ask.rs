@@ -12,7 +12,7 @@ use crate::inner::Inner;
 use crate::options::CheckOptions;
 use crate::outage::{Pass, is_loss};
 use crate::plan::Plan;
-use crate::verdict::{LimitDecision, Ruling, Verdict};
+use crate::verdict::{LimitDecision, Verdict};
 
 pub(crate) type Checks<'c> = SmallVec<[Check<'c>; 4]>;
 type Names = SmallVec<[Name; 4]>;
@@ -34,10 +34,34 @@ enum Memory<'d> {
 
 impl Inner {
     /// Asks for a plan's decisions and combines them.
-    pub(crate) async fn ask(&self, plan: &Plan, options: CheckOptions) -> Verdict {
-        if plan.is_empty() {
-            return Verdict::without_decisions(Ruling::Allow { delay: tidegate_algorithms::Span::ZERO });
+    pub(crate) async fn ask(&self, plan: &Plan, options: CheckOptions, verdict: &mut Verdict) {
+        if !plan.is_empty() && !self.ask_here(plan, options, verdict) {
+            // In a box, since its room is large: a check that is decided here would carry it about.
+            *verdict = Box::pin(self.ask_away(plan, options)).await;
         }
+    }
+
+    /// Asks a store of this process, which answers at once and has no outages; returns whether there is one.
+    fn ask_here(&self, plan: &Plan, options: CheckOptions, verdict: &mut Verdict) -> bool {
+        if self.lasting.own_store.is_none() {
+            return false;
+        }
+        let checks = plan.checks(&self.limits, options.max_delay);
+        let reply = if options.peek {
+            self.store.peek(&checks, options.at)
+        } else {
+            self.store.decide(&checks, options.at)
+        };
+        match reply.now() {
+            Some(Ok(answer)) => combine::decided(plan, &self.limits, &answer, verdict),
+            Some(Err(error)) => *verdict = self.unanswered(plan, &checks, options, &error),
+            None => return false,
+        }
+        true
+    }
+
+    /// Asks a store that others share.
+    async fn ask_away(&self, plan: &Plan, options: CheckOptions) -> Verdict {
         let checks = plan.checks(&self.limits, options.max_delay);
         // Who only looks, or says what time it is, asks the store itself.
         let remembers = !options.peek && options.at.is_none() && self.denial_cap().is_some();
@@ -61,18 +85,27 @@ impl Inner {
         };
         match answer {
             Ok(answer) => {
-                let mut verdict = combine::decided(plan, &self.limits, answer);
+                let mut verdict = Verdict::passing();
+                combine::decided(plan, &self.limits, &answer, &mut verdict);
                 for (decision, name) in verdict.decisions.iter_mut().zip(names) {
                     decision.name = Some(name);
                 }
                 verdict
             }
-            Err(error) => {
-                self.lasting.observer.store_error();
-                tracing::debug!(%error, "decided without the store");
-                self.without_store(plan, &checks, options)
-            }
+            Err(error) => self.unanswered(plan, &checks, options, &error),
         }
+    }
+
+    fn unanswered(
+        &self,
+        plan: &Plan,
+        checks: &Checks<'_>,
+        options: CheckOptions,
+        error: &StoreError,
+    ) -> Verdict {
+        self.lasting.observer.store_error();
+        tracing::debug!(%error, "decided without the store");
+        self.without_store(plan, checks, options)
     }
 
     /// Asks the store, unless it is known to be gone.
@@ -82,17 +115,6 @@ impl Inner {
         names: &Names,
         options: CheckOptions,
     ) -> Result<Decided, StoreError> {
-        let ask = async {
-            if options.peek {
-                self.store.peek(checks, options.at).await
-            } else {
-                self.store.decide(checks, options.at).await
-            }
-        };
-        if self.lasting.own_store.is_some() {
-            // A store of this process has no outages.
-            return ask.await;
-        }
         let (breaker, clock) = (&self.lasting.outage.breaker, &self.lasting.outage.clock);
         let count = || (!options.peek).then(|| breaker.count_without());
         let sent = clock.now();
@@ -101,7 +123,11 @@ impl Inner {
             count();
             return Err(lost(why));
         }
-        let answer = ask.await;
+        let answer = if options.peek {
+            self.store.peek(checks, options.at).await
+        } else {
+            self.store.decide(checks, options.at).await
+        };
         let known = clock.now();
         self.lasting.observer.durations.record(known.saturating_duration_since(sent));
         match &answer {

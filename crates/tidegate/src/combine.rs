@@ -1,6 +1,5 @@
 //! From the store's answer to a verdict. Pure.
 
-use smallvec::SmallVec;
 use tidegate_algorithms::{Answer, Retry, Span};
 use tidegate_store::Decided;
 
@@ -8,18 +7,14 @@ use crate::inner::Registered;
 use crate::plan::Plan;
 use crate::verdict::{LimitDecision, Ruling, Verdict};
 
-/// Combines the decisions of a plan's limits.
-pub(crate) fn decided(plan: &Plan, limits: &[Registered], answer: Decided) -> Verdict {
-    let decisions: SmallVec<_> = plan
-        .limits(limits)
-        .zip(answer.outcomes)
-        .enumerate()
-        .map(|(place, (limit, outcome))| {
-            LimitDecision::new(limit.clone(), outcome.decision, outcome.receipt, place)
-        })
-        .collect();
-    let ruling = ruling(&decisions);
-    Verdict { decisions, at: Some(answer.at), ..Verdict::without_decisions(ruling) }
+/// Combines the decisions of a plan's limits into a verdict, where it is: one is large, and is not moved about.
+pub(crate) fn decided(plan: &Plan, limits: &[Registered], answer: &Decided, verdict: &mut Verdict) {
+    for (place, (limit, outcome)) in plan.limits(limits).zip(&answer.outcomes).enumerate() {
+        let (decision, receipt) = (outcome.decision, outcome.receipt);
+        verdict.decisions.push(LimitDecision::new(limit.clone(), decision, receipt, place));
+    }
+    verdict.ruling = ruling(&verdict.decisions);
+    verdict.at = Some(answer.at);
 }
 
 /// Returns what the enforced decisions among these come to.

@@ -127,13 +127,14 @@ impl Inner {
         counting: file::Counting,
         options: CheckOptions,
     ) -> DescriptorsVerdict {
-        let mut verdict = self.ask(&call.plan, options).await;
+        let mut verdict = Verdict::passing();
+        self.ask(&call.plan, options, &mut verdict).await;
         let answers = call.answers(&verdict);
         call.judge(&mut verdict);
         if !options.peek {
             self.settle_call(call, &answers, counting, (&mut verdict, options)).await;
         }
-        let verdict = self.finish(&call.plan, options, verdict);
+        self.finish(&call.plan, options, &mut verdict);
         DescriptorsVerdict { verdict, answers }
     }
 

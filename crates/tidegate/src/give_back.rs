@@ -110,6 +110,6 @@ impl Inner {
 impl Charge {
     /// Returns the numbers that the charge was made under.
     pub(crate) fn quota(&self) -> &Quota {
-        self.share.as_ref().unwrap_or_else(|| self.limit.quota())
+        self.share.as_deref().unwrap_or_else(|| self.limit.quota())
     }
 }

@@ -203,20 +203,21 @@ impl Inner {
 
     /// Asks the store for a plan's decisions and combines them.
     pub(crate) async fn run(&self, plan: &Plan, options: CheckOptions) -> Verdict {
-        let verdict = self.ask(plan, options).await;
-        self.finish(plan, options, verdict)
+        let mut verdict = Verdict::passing();
+        self.ask(plan, options, &mut verdict).await;
+        self.finish(plan, options, &mut verdict);
+        verdict
     }
 
     /// Adds to a verdict what the plan left out, and counts it.
-    pub(crate) fn finish(&self, plan: &Plan, options: CheckOptions, mut verdict: Verdict) -> Verdict {
+    pub(crate) fn finish(&self, plan: &Plan, options: CheckOptions, verdict: &mut Verdict) {
         let skipped = plan.skipped().iter().filter_map(|index| self.limits.get(*index));
         verdict.skipped.extend(skipped.filter_map(|registered| registered.variants.first()).cloned());
         // Whoever only looks is no request.
         if !options.peek {
-            self.lasting.observer.decisions(plan, self, &verdict);
+            self.lasting.observer.decisions(plan, self, verdict);
             self.lasting.observer.request(&verdict.ruling);
         }
-        verdict
     }
 
     pub(crate) fn describe(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -186,17 +186,18 @@ impl Snapshot {
         keys: impl IntoIterator<Item = (&'k str, K)>,
         options: CheckOptions,
     ) -> Result<Verdict, UnknownLimit> {
-        let plan = self.plan_keys(keys, options.cost)?;
+        let mut plan = Plan::default();
+        self.plan_keys(&mut plan, keys, options.cost)?;
         Ok(self.inner.run(&plan, options).await)
     }
 
     /// Plans checks of several limits, each on its key.
     pub(crate) fn plan_keys<'k, K: AsRef<[u8]>>(
         &self,
+        plan: &mut Plan,
         keys: impl IntoIterator<Item = (&'k str, K)>,
         cost: Option<u32>,
-    ) -> Result<Plan, UnknownLimit> {
-        let mut plan = Plan::default();
+    ) -> Result<(), UnknownLimit> {
         for (name, key) in keys {
             let found = self.inner.by_name.get(name).copied();
             let index = found.ok_or_else(|| self.unknown(name))?;
@@ -207,7 +208,7 @@ impl Snapshot {
                 Ok::<_, UnknownLimit>(Some(Terms { variant: 0, cost }))
             })?;
         }
-        Ok(plan)
+        Ok(())
     }
 
     pub(crate) fn unknown(&self, name: &str) -> UnknownLimit {

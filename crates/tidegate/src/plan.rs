@@ -1,5 +1,6 @@
 //! The plan of a check: which limits, on which keys, at which cost. Pure.
 
+use std::cell::Cell;
 #[cfg(feature = "policy")]
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use crate::own::OwnCounts;
 /// What the store will be asked. Keys lie one after the other in one buffer.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
-    keys: Vec<u8>,
+    keys: KeyBytes,
     items: SmallVec<[Item; 4]>,
     skipped: SmallVec<[usize; 2]>,
     /// The limits that came with the call.
@@ -69,6 +70,34 @@ pub(crate) struct Known<'a> {
     pub(crate) registered: Option<&'a Registered>,
 }
 
+/// The bytes of keys, in a buffer that the next plan of the thread uses again: no check allocates for its keys.
+#[derive(Debug)]
+struct KeyBytes(Vec<u8>);
+
+/// A buffer that grew larger for one long key is not kept.
+const MOST_KEPT: usize = 4_096;
+
+thread_local! {
+    static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+impl Default for KeyBytes {
+    fn default() -> Self {
+        // A thread that is ending has no spare one.
+        Self(SPARE.try_with(Cell::take).unwrap_or_default())
+    }
+}
+
+impl Drop for KeyBytes {
+    fn drop(&mut self) {
+        let mut bytes = std::mem::take(&mut self.0);
+        if (1..=MOST_KEPT).contains(&bytes.capacity()) {
+            bytes.clear();
+            let _ = SPARE.try_with(|spare| spare.set(bytes));
+        }
+    }
+}
+
 impl Plan {
     /// Adds a limit in force on a key that `write` appends to the buffer, or leaves it out when `write` gives no terms.
     pub(crate) fn push<E>(
@@ -76,12 +105,12 @@ impl Plan {
         limit: usize,
         write: impl FnOnce(&mut Vec<u8>) -> Result<Option<Terms>, E>,
     ) -> Result<bool, E> {
-        let start = self.keys.len();
-        let terms = write(&mut self.keys)?;
+        let start = self.keys.0.len();
+        let terms = write(&mut self.keys.0)?;
         if let Some(Terms { variant, cost }) = terms {
             self.item(Which::InForce { limit, variant }, cost);
         } else {
-            self.keys.truncate(start);
+            self.keys.0.truncate(start);
             self.skipped.push(limit);
         }
         Ok(terms.is_some())
@@ -94,13 +123,13 @@ impl Plan {
         cost: u32,
         write: impl FnOnce(&mut Vec<u8>),
     ) {
-        write(&mut self.keys);
+        write(&mut self.keys.0);
         self.given.push((limit.clone(), counts));
         self.item(Which::Given(self.given.len().saturating_sub(1)), cost);
     }
 
     fn item(&mut self, limit: Which, cost: u32) {
-        self.items.push(Item { limit, key_end: self.keys.len(), cost, watched: false });
+        self.items.push(Item { limit, key_end: self.keys.0.len(), cost, watched: false });
     }
 
     /// Asks these limits of the plan without blocking the others.
@@ -116,6 +145,7 @@ impl Plan {
         let all: Vec<_> = self.asked().map(|(asked, key)| (asked, key.to_vec())).collect();
         let watched: Vec<bool> = self.items.iter().map(|item| item.watched).collect();
         self.keys
+            .0
             .truncate(first.checked_sub(1).and_then(|last| self.items.get(last)).map_or(0, |it| it.key_end));
         self.items.truncate(first);
         let places = all.iter().zip(watched).enumerate().skip(first).map(|(_, ((asked, key), watched))| {
@@ -123,8 +153,13 @@ impl Plan {
             if let Some((place, _)) = same {
                 return place;
             }
-            self.keys.extend_from_slice(key);
-            self.items.push(Item { limit: asked.limit, key_end: self.keys.len(), cost: asked.cost, watched });
+            self.keys.0.extend_from_slice(key);
+            self.items.push(Item {
+                limit: asked.limit,
+                key_end: self.keys.0.len(),
+                cost: asked.cost,
+                watched,
+            });
             self.items.len().saturating_sub(1)
         });
         places.collect()
@@ -181,7 +216,7 @@ impl Plan {
     pub(crate) fn asked(&self) -> impl Iterator<Item = (Asked, &[u8])> {
         let mut start = 0;
         self.items.iter().map(move |item| {
-            let key = self.keys.get(start..item.key_end).unwrap_or_default();
+            let key = self.keys.0.get(start..item.key_end).unwrap_or_default();
             start = item.key_end;
             (Asked { limit: item.limit, cost: item.cost }, key)
         })
@@ -196,7 +231,7 @@ impl Plan {
         let mut start = 0;
         let mut checks = SmallVec::new();
         for item in &self.items {
-            let key = self.keys.get(start..item.key_end).unwrap_or_default();
+            let key = self.keys.0.get(start..item.key_end).unwrap_or_default();
             start = item.key_end;
             let Some(known) = self.find(limits, item.limit) else { continue };
             checks.push(Check {

@@ -133,7 +133,8 @@ impl Snapshot {
         keys: impl IntoIterator<Item = (&'k str, K)>,
         cost: Option<u32>,
     ) -> Result<Prepared, UnknownLimit> {
-        let plan = self.plan_keys(keys, cost)?;
+        let mut plan = Plan::default();
+        self.plan_keys(&mut plan, keys, cost)?;
         Ok(self.prepared(plan, Span::MAX))
     }
 

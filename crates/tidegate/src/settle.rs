@@ -20,7 +20,7 @@ pub(crate) struct Charge {
     pub(crate) limit: Limit,
     pub(crate) receipt: ChargeReceipt,
     /// This process's share of the limit, when the charge was made here and not in the shared store.
-    pub(crate) share: Option<Quota>,
+    pub(crate) share: Option<Box<Quota>>,
     /// By what name a refusal of the key is remembered, if refusals are.
     pub(crate) name: Option<Name>,
 }

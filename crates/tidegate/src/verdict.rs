@@ -94,7 +94,7 @@ pub struct LimitDecision {
     /// Which of the plan's checks it is about.
     pub(crate) place: usize,
     /// This process's share of the limit, when it was decided here.
-    pub(crate) share: Option<Quota>,
+    pub(crate) share: Option<Box<Quota>>,
     /// By what name a refusal of it is remembered, if refusals are.
     pub(crate) name: Option<Name>,
     /// Whether it refuses for itself and does not count towards the ruling.
@@ -104,8 +104,8 @@ pub struct LimitDecision {
 impl Clone for LimitDecision {
     fn clone(&self) -> Self {
         let Self { limit, decision, place, share, name, excused, .. } = self;
-        let (limit, decision, place) = (limit.clone(), *decision, *place);
-        Self { limit, decision, receipt: None, place, share: *share, name: *name, excused: *excused }
+        let (limit, decision, place, share) = (limit.clone(), *decision, *place, share.clone());
+        Self { limit, decision, receipt: None, place, share, name: *name, excused: *excused }
     }
 }
 
@@ -126,6 +126,11 @@ impl LimitDecision {
 }
 
 impl Verdict {
+    /// Returns the verdict on a request that no limit has been asked about.
+    pub(crate) fn passing() -> Self {
+        Self::without_decisions(Ruling::Allow { delay: Span::ZERO })
+    }
+
     pub(crate) fn without_decisions(ruling: Ruling) -> Self {
         Self {
             ruling,
@@ -276,7 +281,7 @@ impl Verdict {
         let decisions = self.decisions.iter_mut().enumerate();
         let charges = decisions.filter(|(_, decision)| wanted(decision)).filter_map(|(place, decision)| {
             let receipt = decision.receipt.take()?;
-            let (share, name) = (decision.share, decision.name);
+            let (share, name) = (decision.share.clone(), decision.name);
             Some(Charge { place, limit: decision.limit.clone(), receipt, share, name })
         });
         charges.collect()

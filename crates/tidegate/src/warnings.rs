@@ -4,14 +4,14 @@ use tidegate_policy::{Facts, Limit, Seen};
 
 use crate::observe::{Cause, Observer};
 
+static X_FORWARDED_FOR: http::HeaderName = http::HeaderName::from_static("x-forwarded-for");
+
 /// Warns of what makes everybody share one key.
 pub(crate) fn sharing(observer: &Observer, seen: &Seen<'_>) {
     let Some(client) = seen.client() else { return };
-    let headers = seen.request().headers;
-    let forwarded = headers.contains_key("x-forwarded-for") || headers.contains_key(http::header::FORWARDED);
-    if forwarded
-        && !client.peer_trusted
+    if !client.peer_trusted
         && is_private(client.address)
+        && is_forwarded(seen.request().headers)
         && observer.is_first(Cause::UntrustedProxy)
     {
         tracing::warn!(
@@ -61,6 +61,10 @@ fn sanitized(text: &str) -> String {
         kept.push('\u{2026}');
     }
     kept
+}
+
+fn is_forwarded(headers: &http::HeaderMap) -> bool {
+    headers.contains_key(&X_FORWARDED_FOR) || headers.contains_key(http::header::FORWARDED)
 }
 
 fn is_private(address: std::net::IpAddr) -> bool {

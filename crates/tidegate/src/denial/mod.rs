@@ -17,6 +17,7 @@ mod tests;
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
+use std::num::NonZero;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -36,8 +37,9 @@ const SHARDS: usize = 16;
 /// The most refusals of a generation of a shard; 100,000 in all.
 const GENERATION: usize = 100_000 / SHARDS / 2;
 
-/// What a limit refused to a key under a quota: 128 bits of keyed hashes.
-pub(crate) type Name = u128;
+/// What a limit refused to a key under a quota: 128 bits of keyed hashes. None is zero, so that a decision without a name
+/// takes no more room than one with it.
+pub(crate) type Name = NonZero<u128>;
 
 /// The refusals of the last moments.
 #[derive(Debug, Default)]
@@ -109,7 +111,8 @@ impl Denials {
     pub(crate) fn name(&self, check: &Check<'_>) -> Name {
         let whole = (check.limit, check.key, check.quota);
         let [high, low] = &self.hashers;
-        (u128::from(high.hash_one(whole)) << 64) | u128::from(low.hash_one(whole))
+        let bits = (u128::from(high.hash_one(whole)) << 64) | u128::from(low.hash_one(whole));
+        Name::new(bits).unwrap_or(Name::MIN)
     }
 
     /// Returns what is remembered of a check.
@@ -205,7 +208,7 @@ impl Denials {
 
     fn shard(&self, name: Name) -> Option<&Mutex<Shard>> {
         let shards = u128::try_from(SHARDS).ok()?;
-        self.shards.get(usize::try_from(name % shards).ok()?)
+        self.shards.get(usize::try_from(name.get() % shards).ok()?)
     }
 }
 

@@ -1,12 +1,11 @@
 //! A call about descriptors that cannot wait for the store.
 
-use tidegate_algorithms::Span;
 use tidegate_policy::Counting;
 
 use super::{DescriptorAsk, DescriptorsVerdict};
 use crate::limiter::Snapshot;
 use crate::options::CheckOptions;
-use crate::verdict::{Ruling, Verdict};
+use crate::verdict::Verdict;
 
 impl Snapshot {
     /// Returns whether the store is this limiter's own, in its process: then a check is decided as soon as it is asked, and
@@ -33,15 +32,14 @@ impl Snapshot {
             Err(stop) => return DescriptorsVerdict::turned_away(stop, asks.len()),
         };
         if call.plan.is_empty() {
-            let pass = Ruling::Allow { delay: Span::ZERO };
-            let verdict = Verdict::without_decisions(pass);
+            let verdict = Verdict::passing();
             return DescriptorsVerdict { answers: call.answers(&verdict), verdict };
         }
         let checks = call.plan.checks(&self.inner.limits, options.max_delay);
         let mut verdict = self.inner.without_store(&call.plan, &checks, options);
         let answers = call.answers(&verdict);
         call.judge(&mut verdict);
-        let verdict = self.inner.finish(&call.plan, counted_already, verdict);
+        self.inner.finish(&call.plan, counted_already, &mut verdict);
         DescriptorsVerdict { verdict, answers }
     }
 }

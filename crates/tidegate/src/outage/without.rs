@@ -61,7 +61,7 @@ impl Inner {
             .iter()
             .zip(answer.outcomes)
             .map(|((place, limit, _, _, share), outcome)| LimitDecision {
-                share: Some(*share),
+                share: Some(Box::new(*share)),
                 ..LimitDecision::new((*limit).clone(), outcome.decision, outcome.receipt, *place)
             })
             .collect();
