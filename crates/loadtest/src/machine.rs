@@ -8,6 +8,13 @@ pub(crate) fn own_thread() -> Duration {
     Duration::new(time.tv_sec.try_into().unwrap_or(0), time.tv_nsec.try_into().unwrap_or(0))
 }
 
+/// Returns how long this thread could have run and had no processor, as far as the system tells: Linux does.
+pub(crate) fn own_waiting() -> Duration {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let waited = text.split_ascii_whitespace().nth(1).and_then(|nanos| nanos.parse().ok());
+    Duration::from_nanos(waited.unwrap_or(0))
+}
+
 /// Returns the processor's time that a process has used, all of its threads together.
 ///
 /// # Errors

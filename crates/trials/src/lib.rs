@@ -2,6 +2,8 @@
 //!
 //! Nothing here knows what is tried, or how.
 
+pub mod html;
 pub mod place;
+pub mod plot;
 
 pub use place::{Place, PlaceError};

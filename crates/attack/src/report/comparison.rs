@@ -4,10 +4,10 @@ use tidegate_algorithms::Span;
 use tidegate_review::{float, spoken_chance, spoken_count, spoken_time};
 
 use super::drawn::{self, seconds};
-use super::html::{Cell, Html, escape};
-use super::plot::{Bar, Drawing, Told, bars, short_time};
 use super::{Row, Trade, letter};
 use crate::compare::{Column, Comparison, Promise};
+use tidegate_trials::html::{Cell, Html, escape};
+use tidegate_trials::plot::{Bar, Drawing, Told, bars, short_time};
 
 /// Writes a comparison as a page that needs nothing else: no network, no script.
 pub fn comparison_page(comparison: &Comparison) -> String {

@@ -2,9 +2,7 @@
 
 mod comparison;
 mod drawn;
-mod html;
 mod page;
-mod plot;
 #[cfg(test)]
 mod sample;
 
@@ -19,6 +17,7 @@ use crate::measure::{InSpan, Measured};
 
 pub use comparison::comparison_page;
 pub use page::page;
+pub use tidegate_trials::plot::letter;
 
 /// What attacks on a policy came to.
 #[derive(Debug, Clone, Serialize)]
@@ -157,15 +156,6 @@ impl RuleReport {
     #[must_use]
     pub fn guessing(self, guess: Option<&Guess>) -> Self {
         Self { code: guess.map(Guess::to_string), chance_of_one: guess.map(Guess::chance_of_one), ..self }
-    }
-}
-
-/// Returns the letter by which one of several is called: A to Z, then two of them.
-pub fn letter(index: usize) -> String {
-    let of = |index: usize| char::from(b'A'.saturating_add(u8::try_from(index % 26).unwrap_or(0)));
-    match index / 26 {
-        0 => of(index).to_string(),
-        round => format!("{}{}", of(round - 1), of(index)),
     }
 }
 

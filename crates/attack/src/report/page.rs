@@ -4,11 +4,11 @@ use tidegate_algorithms::Span;
 use tidegate_review::{DAY, float, spoken_chance, spoken_count, spoken_time};
 
 use super::drawn;
-use super::html::{Cell, Html, escape};
-use super::plot::short_time;
 use super::{LimitShown, Report, Row, RuleReport, Trade};
 use crate::adversary::Exposed;
 use crate::measure::PeopleSeen;
+use tidegate_trials::html::{Cell, Html, escape};
+use tidegate_trials::plot::short_time;
 
 /// So many exposed mistakes stand on the first screen; all stand at their rules.
 const MOST_FIRST: usize = 8;

@@ -133,13 +133,13 @@ pub(crate) struct AskArgs {
     /// The domain that Envoy's rate-limit service is asked about.
     #[arg(long, value_name = "NAME")]
     pub(crate) domain: Option<String>,
-    /// A descriptor, its entries KEY=VALUE with commas between; may be repeated. [default: remote_address={address}]
+    /// A descriptor, its entries KEY=VALUE with commas between; may be repeated. [default: `remote_address={address}`]
     #[arg(long, value_name = "ENTRIES")]
     pub(crate) descriptor: Vec<String>,
     /// The file of the token that a decision API or rate-limit service demands.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) token_file: Option<PathBuf>,
-    /// The limit that a store decides by. [default: token_bucket: {capacity: 100, refill: 100 per 1s}]
+    /// The limit that a store decides by. [default: `token_bucket: {capacity: 100, refill: 100 per 1s}`]
     #[arg(long, value_name = "LIMIT")]
     pub(crate) limit: Option<String>,
 }

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use tidegate_loadtest::machine;
 use tidegate_loadtest::plan::{Admin, Expected, Plan, Schedule, Shape};
-use tidegate_loadtest::report::{Report, lines};
+use tidegate_loadtest::report::{Report, about, lines, page};
 use tidegate_loadtest::run::{Control, RunError, run as test};
 use tidegate_loadtest::target::Target;
 use tidegate_trials::Place;
@@ -39,7 +39,8 @@ pub(crate) fn run(args: &LoadArgs) -> Result<Exit, Failure> {
     let progress = (!args.quiet).then(Progress::new);
     let told = |told: &tidegate_loadtest::run::Told<'_>| {
         if let Some(progress) = &progress {
-            progress.reached(told.share);
+            let says = format!("({}: {} a second)", told.phase, about(told.rate));
+            progress.reached_with(told.share, &says);
         }
     };
     let report = test(&plan, Control { told: &told, stop: &stop });
@@ -161,6 +162,9 @@ fn tell(report: &Report, args: &LoadArgs) -> Result<(), Failure> {
         let text = serde_json::to_string_pretty(report);
         let text = text.map_err(|error| Failure::failed(format!("cannot write JSON: {error}")))?;
         write(path, &format!("{text}\n"))?;
+    }
+    if let Some(path) = &args.html {
+        write(path, &page(report))?;
     }
     if !json_out && !args.quiet {
         text(report, &mut out);

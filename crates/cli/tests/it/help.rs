@@ -3,7 +3,7 @@
 use crate::process::{run, text};
 
 /// Commands that explain themselves with an example.
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 17] = [
     "serve",
     "check",
     "bound",
@@ -11,6 +11,7 @@ const COMMANDS: [&str; 16] = [
     "threat-model",
     "attack",
     "compare",
+    "loadtest",
     "cases",
     "test",
     "why",
@@ -31,6 +32,7 @@ fn help_names_each_command_with_an_example_the_exit_codes_and_the_docs() {
         "\n  check ",
         "\n  bound ",
         "\n  test ",
+        "\n  loadtest ",
         "\n  why ",
         "\n  demo ",
         "\n  words ",

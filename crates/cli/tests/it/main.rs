@@ -17,6 +17,7 @@ mod explain;
 mod help;
 mod http;
 mod import;
+mod loadtest;
 mod named;
 mod nginx_page;
 mod overrides;

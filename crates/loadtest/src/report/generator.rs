@@ -8,7 +8,7 @@ use super::{is_own, words};
 use crate::target::Target;
 use crate::worker::Worked;
 
-/// A thread that is busy for more of the time than this has no time left to be on time.
+/// A thread that runs, or would if it had a processor, for more of the time than this has none left to be on time.
 const BUSY: f64 = 0.92;
 /// It is too late where this much is more than a quarter of what users waited: then a good part of that is its own.
 const LATE_US: f64 = 1_000.0;
@@ -19,6 +19,8 @@ const LATE_PART: f64 = 0.25;
 pub struct Generator {
     /// The part of the time that its busiest thread used a processor, from 0 to 1.
     pub busy: f64,
+    /// The part of the time that this thread could have run and had no processor, where the system tells.
+    pub starved: f64,
     /// How late requests were against the schedule before anything was asked, in microseconds: all but one of a hundred.
     pub slip_p99_us: f64,
     /// The latest.
@@ -36,13 +38,19 @@ impl Generator {
             // Histograms that grow take each other in.
             let _ = slip.add(&one.slip);
         }
-        let part = |one: &Worked| one.cpu.as_secs_f64() / one.elapsed.as_secs_f64().max(1e-9);
-        let busy = worked.iter().map(part).fold(0.0, f64::max);
+        let parts = |one: &Worked| {
+            let elapsed = one.elapsed.as_secs_f64().max(1e-9);
+            (one.cpu.as_secs_f64() / elapsed, one.starved.as_secs_f64() / elapsed)
+        };
+        let (busy, starved) = worked.iter().map(parts).fold((0.0, 0.0), |worst: (f64, f64), next| {
+            if next.0 + next.1 > worst.0 + worst.1 { next } else { worst }
+        });
         let slip_p99_us = float(slip.value_at_percentile(99.0)) / 1e3;
         // A store that the generator asks itself is what its threads are busy with.
-        let limited_by = if is_own(target) { None } else { limited(busy, slip_p99_us, p99_us) };
+        let limited_by = if is_own(target) { None } else { limited((busy, starved), slip_p99_us, p99_us) };
         Ok(Self {
             busy: (busy * 1e3).round() / 1e3,
+            starved: (starved * 1e3).round() / 1e3,
             slip_p99_us,
             slip_max_us: float(slip.max()) / 1e3,
             unsent: worked.iter().map(|one| one.unsent).sum(),
@@ -51,10 +59,14 @@ impl Generator {
     }
 }
 
-fn limited(busy: f64, slip_us: f64, p99_us: f64) -> Option<String> {
-    if busy >= BUSY {
-        let percent = (busy * 100.0).min(100.0);
-        return Some(format!("a thread of it was busy for {percent:.0} % of the time"));
+fn limited((busy, starved): (f64, f64), slip_us: f64, p99_us: f64) -> Option<String> {
+    if busy + starved >= BUSY {
+        let percent = |part: f64| (part * 100.0).min(100.0);
+        return Some(format!(
+            "a thread of it was busy for {:.0} % of the time, and for {:.0} % of it waited for a processor",
+            percent(busy),
+            percent(starved)
+        ));
     }
     (slip_us > LATE_US && slip_us > p99_us * LATE_PART).then(|| {
         format!("it was late against its own schedule, by {} at the 99th percentile", words::time(slip_us))
@@ -68,9 +80,10 @@ mod tests {
     /// Guards against a target that is blamed for what its tester could not do.
     #[test]
     fn it_accuses_itself_when_it_was_busy_or_late() {
-        assert!(limited(0.95, 10.0, 500.0).unwrap().contains("95 %"));
-        assert!(limited(0.5, 2_000.0, 4_000.0).unwrap().contains("2.00 ms"));
-        assert_eq!(limited(0.5, 2_000.0, 40_000.0), None, "a small part of what was waited");
-        assert_eq!(limited(0.5, 300.0, 400.0), None, "less than anybody feels");
+        assert!(limited((0.95, 0.0), 10.0, 500.0).unwrap().contains("95 %"));
+        assert!(limited((0.3, 0.65), 10.0, 500.0).unwrap().contains("65 % of it waited"));
+        assert!(limited((0.5, 0.0), 2_000.0, 4_000.0).unwrap().contains("2.00 ms"));
+        assert_eq!(limited((0.5, 0.1), 2_000.0, 40_000.0), None, "a small part of what was waited");
+        assert_eq!(limited((0.5, 0.0), 300.0, 400.0), None, "less than anybody feels");
     }
 }

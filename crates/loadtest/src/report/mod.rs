@@ -4,6 +4,7 @@ mod class;
 mod expected;
 mod generator;
 mod lines;
+mod page;
 mod verdict;
 mod words;
 
@@ -24,6 +25,7 @@ pub use class::{ClassReport, Errors, Latency, SecondReport};
 pub use expected::Expectation;
 pub use generator::Generator;
 pub use lines::lines;
+pub use page::page;
 pub use words::{about, time};
 
 /// The version of what is written: it grows when a member changes its meaning or goes.

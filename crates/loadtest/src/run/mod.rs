@@ -172,7 +172,7 @@ fn remedy(target: &Target) -> &'static str {
 /// Says why nothing was decided at all.
 fn undecided(plan: &Plan, phases: &[Phase]) -> RunError {
     let mut kinds: Vec<String> = Vec::new();
-    for (kind, count) in phases.iter().flat_map(|phase| phase.faults()) {
+    for (kind, count) in phases.iter().flat_map(Phase::faults) {
         if count > 0 && !kinds.contains(&kind.to_owned()) {
             kinds.push(kind.to_owned());
         }

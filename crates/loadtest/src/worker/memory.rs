@@ -7,6 +7,7 @@ use tidegate_algorithms::{Ask, Quota};
 use tidegate_store::{Check, LimitId, MemoryStore, Store as _};
 
 use super::{Gate, Job, Stream, Worked};
+use crate::arrivals::Arrivals;
 use crate::clock::{Clock, nanos};
 use crate::door::LIMIT;
 use crate::machine;
@@ -37,13 +38,14 @@ pub(crate) fn work_in_memory(
     let asker = Asker { store, quota, limit: store.limit(LIMIT), names: Names::new(job.users) };
     let mut at =
         Work { gate, asker, clock: Clock::start(), length: nanos(job.length), worked: worked?, told: 0 };
-    let used = machine::own_thread();
+    let (used, waited) = (machine::own_thread(), machine::own_waiting());
     let mut streams = job.streams;
     while at.step(&mut streams) {}
     let now = Duration::from_nanos(at.clock.now());
     at.worked.sending = now.min(job.length);
     at.worked.elapsed = now;
     at.worked.cpu = machine::own_thread().saturating_sub(used);
+    at.worked.starved = machine::own_waiting().saturating_sub(waited);
     gate.answered(at.told % EVERY);
     Ok(at.worked)
 }
@@ -60,7 +62,7 @@ struct Work<'a> {
 impl Work<'_> {
     /// Asks for the stream whose turn it is; `false` at the end.
     fn step(&mut self, streams: &mut [Stream]) -> bool {
-        let next = |stream: &Stream| stream.arrivals.as_ref().map_or(0, |arrivals| arrivals.next());
+        let next = |stream: &Stream| stream.arrivals.as_ref().map_or(0, Arrivals::next);
         let Some(stream) = streams.iter_mut().min_by_key(|stream| next(stream)) else { return false };
         let mut now = self.clock.now();
         let intended = match &stream.arrivals {
@@ -68,7 +70,7 @@ impl Work<'_> {
             None => now,
         };
         // A flag that others may write is looked at now and then.
-        let is_stopped = self.told % EVERY == 0 && self.gate.is_stopped();
+        let is_stopped = self.told.is_multiple_of(EVERY) && self.gate.is_stopped();
         if intended >= self.length || is_stopped {
             return false;
         }
@@ -90,7 +92,7 @@ impl Work<'_> {
             arrivals.advance();
         }
         self.told += 1;
-        if self.told % EVERY == 0 {
+        if self.told.is_multiple_of(EVERY) {
             self.gate.answered(EVERY);
         }
         true

@@ -106,6 +106,8 @@ pub(crate) struct Worked {
     pub(crate) unsent: u64,
     /// The processor's time it used.
     pub(crate) cpu: Duration,
+    /// How long it could have run and had no processor.
+    pub(crate) starved: Duration,
     /// How long it took, to the last answer.
     pub(crate) elapsed: Duration,
     /// How long it sent.
@@ -123,6 +125,7 @@ impl Worked {
             slip: Histogram::new(3).map_err(failed)?,
             unsent: 0,
             cpu: Duration::ZERO,
+            starved: Duration::ZERO,
             elapsed: Duration::ZERO,
             sending: Duration::ZERO,
             measures: None,

@@ -86,7 +86,7 @@ async fn play(job: Job<'_>, gate: &Arc<Gate>) -> Result<Worked, String> {
         return Err(ready.err().unwrap_or_default());
     }
     let (door, opened, dispatched, worked) = ready?;
-    let used = machine::own_thread();
+    let (used, waited) = (machine::own_thread(), machine::own_waiting());
     let clock = Clock::start();
     let shared = Rc::new(Shared {
         door,
@@ -112,6 +112,7 @@ async fn play(job: Job<'_>, gate: &Arc<Gate>) -> Result<Worked, String> {
     }
     let mut worked = Rc::try_unwrap(shared).map_err(|_| "a task is left".to_owned())?.worked.into_inner();
     worked.cpu = machine::own_thread().saturating_sub(used);
+    worked.starved = machine::own_waiting().saturating_sub(waited);
     worked.elapsed = Duration::from_nanos(clock.now());
     Ok(worked)
 }

@@ -5,7 +5,7 @@ use tidegate_review::{DAY, float, spoken_count, spoken_time, whole};
 use super::places::{close, seconds, secs, since_first, went_on};
 use super::{Row, RuleReport, guessers, name};
 use crate::measure::Measured;
-use crate::report::plot::{Axis, Drawing, Joined, Line, Lines, Told, Unit, lines};
+use tidegate_trials::plot::{Axis, Drawing, Joined, Line, Lines, Told, Unit, lines};
 
 /// Draws how much passed in all, below what the closed forms allow and, of an attack at one key, the envelope of what was seen.
 pub(super) fn cumulative(rule: &RuleReport, id: &str) -> Option<Drawing> {
@@ -124,8 +124,8 @@ fn a_day(rate: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::html::Html;
     use crate::report::sample;
+    use tidegate_trials::html::Html;
 
     fn drawn(rule: &RuleReport) -> String {
         let mut html = Html::new("drawn");

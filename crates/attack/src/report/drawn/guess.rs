@@ -6,7 +6,7 @@ use tidegate_review::{DAY, YEAR, float, spoken_chance, spoken_time};
 use super::places::{secs, since_first, went_on};
 use super::{Row, RuleReport, guessers, name};
 use crate::adversary::simplest;
-use crate::report::plot::{Axis, Drawing, Joined, Line, Lines, Told, Unit, Upright, lines};
+use tidegate_trials::plot::{Axis, Drawing, Joined, Line, Lines, Told, Unit, Upright, lines};
 
 /// So many adversaries are told apart in one drawing.
 const MOST_LINES: usize = 4;

@@ -6,9 +6,9 @@ mod places;
 mod weighed;
 mod windows;
 
-use super::plot::Drawing;
 use super::{LimitShown, Row, RuleReport, Trade};
 use crate::measure::InSpan;
+use tidegate_trials::plot::Drawing;
 
 pub(super) use growth::side_by_side;
 pub(super) use guess::hit_over_time;

@@ -5,7 +5,7 @@ use tidegate_review::{float, spoken_count, spoken_time, whole};
 use super::places::secs;
 use super::{Row, RuleReport, Trade, name};
 use crate::measure::InSpan;
-use crate::report::plot::{Axis, Bar, Drawing, Spot, Told, Unit, bars, scatter, short_time};
+use tidegate_trials::plot::{Axis, Bar, Drawing, Spot, Told, Unit, bars, scatter, short_time};
 
 /// So many adversaries are told apart in one drawing.
 const MOST_BARS: usize = 12;

@@ -5,7 +5,7 @@ use tidegate_review::{float, spoken_count};
 use super::places::{fullest, points, seconds, stamps};
 use super::{LimitShown, Row, RuleReport, counted};
 use crate::measure::InSpan;
-use crate::report::plot::{Drawing, Passed, Told, Windows, short_time, windows};
+use tidegate_trials::plot::{Drawing, Passed, Told, Windows, short_time, windows};
 
 /// So many windows of the clock are drawn.
 const WINDOWS: u64 = 5;

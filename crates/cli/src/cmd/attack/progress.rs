@@ -56,21 +56,28 @@ impl Progress {
     }
 
     /// Notes that such a share, from 0 to 1, has been played.
+    pub(crate) fn reached(&self, share: f64) {
+        self.reached_with(share, "");
+    }
+
+    /// Notes the same, with what is to be said of this moment.
     #[allow(
         clippy::cast_possible_truncation,
         clippy::cast_precision_loss,
         clippy::cast_sign_loss,
         reason = "a share is no less than zero"
     )]
-    pub(crate) fn reached(&self, share: f64) {
+    pub(crate) fn reached_with(&self, share: f64, says: &str) {
         match self {
             Self::Bar(bar) => {
-                begun(bar, PARTS, "{bar:40} {percent} %, {eta} left")
-                    .set_position((share * PARTS as f64) as u64);
+                let bar = begun(bar, PARTS, "{bar:40} {percent} %, {eta} left {msg}");
+                bar.set_message(says.to_owned());
+                bar.set_position((share * PARTS as f64) as u64);
             }
             Self::Lines(lines) => {
-                let far = format!("{:.0} %", share * 100.0);
-                lines.lock().unwrap_or_else(PoisonError::into_inner).tell(&far);
+                let far = format!("{:.0} % {says}", share * 100.0);
+                let far = far.trim_end();
+                lines.lock().unwrap_or_else(PoisonError::into_inner).tell(far);
             }
         }
     }

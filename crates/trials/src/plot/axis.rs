@@ -4,7 +4,7 @@ use tidegate_review::{spoken_count, whole};
 
 /// How values are spread over an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scale {
+pub enum Scale {
     /// Equal steps are equal differences.
     Linear,
     /// Equal steps are equal ratios; what is not above the axis's beginning lies at its beginning.
@@ -13,7 +13,7 @@ pub(crate) enum Scale {
 
 /// What values are, and so how they are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unit {
+pub enum Unit {
     /// Counts.
     Count,
     /// Times in seconds.
@@ -24,17 +24,17 @@ pub(crate) enum Unit {
 
 /// An axis.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Axis {
+pub struct Axis {
     /// What it shows.
-    pub(crate) label: String,
+    pub label: String,
     /// The value at its beginning.
-    pub(crate) from: f64,
+    pub from: f64,
     /// The value at its end.
-    pub(crate) to: f64,
+    pub to: f64,
     /// How values are spread over it.
-    pub(crate) scale: Scale,
+    pub scale: Scale,
     /// What values are.
-    pub(crate) unit: Unit,
+    pub unit: Unit,
 }
 
 /// A marked value: where it lies, from 0 to 1, and how it is written.
@@ -45,7 +45,7 @@ pub(super) struct Tick {
 }
 
 /// Times that people know, the better known first, in seconds.
-const TIMES: [f64; 19] = [
+const TIMES: [f64; 24] = [
     86_400.0,
     YEAR,
     1.0,
@@ -65,19 +65,24 @@ const TIMES: [f64; 19] = [
     100_000.0 * YEAR,
     1_000_000.0 * YEAR,
     21_600.0,
+    1e-4,
+    1e-5,
+    1e-6,
+    1e-7,
+    1e-8,
 ];
 const YEAR: f64 = 365.0 * 86_400.0;
 
 impl Axis {
     /// Makes a linear axis from zero to a round number at or above a value.
-    pub(crate) fn linear(label: &str, to: f64, unit: Unit) -> Self {
+    pub fn linear(label: &str, to: f64, unit: Unit) -> Self {
         let to = if to.is_finite() && to > 0.0 { to } else { 1.0 };
         let step = step(to, unit);
         Self { label: label.to_owned(), from: 0.0, to: (to / step).ceil() * step, scale: Scale::Linear, unit }
     }
 
     /// Makes a logarithmic axis that reaches from one positive value to another; at least by a factor of ten.
-    pub(crate) fn log(label: &str, from: f64, to: f64, unit: Unit) -> Self {
+    pub fn log(label: &str, from: f64, to: f64, unit: Unit) -> Self {
         let from = if from.is_finite() && from > 0.0 { from } else { 1.0 };
         let to = if to.is_finite() { to.max(from * 10.0) } else { from * 1e6 };
         Self { label: label.to_owned(), from, to, scale: Scale::Log, unit }
@@ -157,7 +162,7 @@ fn count(value: f64) -> String {
 }
 
 /// Writes a time in few letters, in the largest unit that leaves it whole: `30 s`, `90 min`, `1 day`, `10 years`.
-pub(crate) fn short_time(seconds: f64) -> String {
+pub fn short_time(seconds: f64) -> String {
     const UNITS: [(f64, &str, &str); 5] = [
         (YEAR, "year", "years"),
         (86_400.0, "day", "days"),
@@ -167,10 +172,11 @@ pub(crate) fn short_time(seconds: f64) -> String {
     ];
     let fits = |unit: f64| seconds >= unit && (seconds / unit).fract().abs() < 1e-9;
     let Some((unit, one, many)) = UNITS.into_iter().find(|(unit, ..)| fits(*unit)) else {
-        return if seconds < 1.0 && seconds > 0.0 {
-            format!("{} ms", spoken_count(whole(seconds * 1e3)))
-        } else {
-            format!("{seconds} s")
+        return match seconds {
+            ..=0.0 | 1.0.. => format!("{seconds} s"),
+            ..9.995e-7 => format!("{} ns", whole(seconds * 1e9)),
+            ..9.995e-4 => format!("{} µs", whole(seconds * 1e6)),
+            _ => format!("{} ms", spoken_count(whole(seconds * 1e3))),
         };
     };
     let amount = seconds / unit;
@@ -216,6 +222,7 @@ mod tests {
 
     #[test]
     fn short_times_are_whole_in_their_unit() {
+        assert_eq!([1e-7, 1e-5, 2.5e-4, 1e-3].map(short_time), ["100 ns", "10 µs", "250 µs", "1 ms"]);
         let said = [0.25, 30.0, 90.0, 600.0, 5_400.0, 86_400.0, 172_800.0, 1.5, YEAR, 10.0 * YEAR];
         let said = said.map(short_time);
         let wanted =

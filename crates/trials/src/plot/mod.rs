@@ -11,17 +11,17 @@ mod lines;
 mod scatter;
 mod windows;
 
-use super::html::{Html, escape};
+use crate::html::{Html, escape};
 
-pub(crate) use axis::{Axis, Scale, Unit, short_time};
-pub(crate) use bars::{Bar, bars};
-pub(crate) use lines::{Joined, Line, Lines, Upright, lines};
-pub(crate) use scatter::{Spot, scatter};
-pub(crate) use windows::{Passed, Windows, windows};
+pub use axis::{Axis, Scale, Unit, short_time};
+pub use bars::{Bar, bars};
+pub use lines::{Joined, Line, Lines, Upright, lines};
+pub use scatter::{Spot, scatter};
+pub use windows::{Passed, Windows, windows};
 
 /// A drawing with what belongs to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Drawing {
+pub struct Drawing {
     /// What it shows, as a heading.
     title: String,
     /// What is to be seen in it, as sentences with their figures.
@@ -33,13 +33,13 @@ pub(crate) struct Drawing {
 
 /// What a drawing is called and says.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Told<'a> {
+pub struct Told<'a> {
     /// A name that no other drawing on the page has, of letters, digits and dashes.
-    pub(crate) id: &'a str,
+    pub id: &'a str,
     /// What it shows, as a heading.
-    pub(crate) title: &'a str,
+    pub title: &'a str,
     /// What is to be seen in it, as sentences with their figures.
-    pub(crate) caption: &'a str,
+    pub caption: &'a str,
 }
 
 impl Told<'_> {
@@ -48,9 +48,18 @@ impl Told<'_> {
     }
 }
 
+/// Returns the letter by which one of several is called: A to Z, then two of them.
+pub fn letter(index: usize) -> String {
+    let of = |index: usize| char::from(b'A'.saturating_add(u8::try_from(index % 26).unwrap_or(0)));
+    match index / 26 {
+        0 => of(index).to_string(),
+        round => format!("{}{}", of(round - 1), of(index)),
+    }
+}
+
 impl Drawing {
     /// Puts it on a page, as a figure with its caption.
-    pub(crate) fn put(&self, html: &mut Html) {
+    pub fn put(&self, html: &mut Html) {
         let (title, caption) = (escape(&self.title), escape(&self.caption));
         html.raw(&format!("<figure>\n<figcaption><strong>{title}</strong> {caption}</figcaption>\n"));
         html.raw("<div>");

@@ -2,24 +2,24 @@
 
 use super::axis::Axis;
 use super::canvas::{Anchor, Canvas, Frame};
+use super::letter;
 use super::{Drawing, Told};
-use crate::report::letter;
 
 const HEIGHT: f64 = 320.0;
 
 /// A spot.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Spot {
+pub struct Spot {
     /// What it is of.
-    pub(crate) name: String,
+    pub name: String,
     /// Where it lies across.
-    pub(crate) x: f64,
+    pub x: f64,
     /// Where it lies up.
-    pub(crate) y: f64,
+    pub y: f64,
 }
 
 /// Draws spots, with what lies at an axis's end and beyond alike.
-pub(crate) fn scatter(told: Told<'_>, (x, y): (&Axis, &Axis), spots: &[Spot]) -> Drawing {
+pub fn scatter(told: Told<'_>, (x, y): (&Axis, &Axis), spots: &[Spot]) -> Drawing {
     let frame = Frame { x, y, height: HEIGHT };
     let mut canvas = Canvas::default();
     frame.draw(&mut canvas, true);

@@ -18,29 +18,29 @@ const STROKE: f64 = 5.0;
 
 /// How much passed at an instant.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Passed {
+pub struct Passed {
     /// The instant in seconds after the drawing's beginning.
-    pub(crate) at: f64,
+    pub at: f64,
     /// How much.
-    pub(crate) count: u64,
+    pub count: u64,
 }
 
 /// What is drawn: windows that follow each other from the drawing's beginning.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Windows {
+pub struct Windows {
     /// The length of a window, in seconds.
-    pub(crate) length: f64,
+    pub length: f64,
     /// How many windows are drawn.
-    pub(crate) count: u32,
+    pub count: u32,
     /// What passed, in order.
-    pub(crate) passed: Vec<Passed>,
+    pub passed: Vec<Passed>,
     /// When the fullest span of a window's length began, in seconds, and how much passed in it.
-    pub(crate) fullest: Option<(f64, u64)>,
+    pub fullest: Option<(f64, u64)>,
 }
 
 /// Draws it: a stroke for each instant at which something passed, bands for windows with the count of each, and a bracket
 /// over the fullest span.
-pub(crate) fn windows(told: Told<'_>, plot: &Windows) -> Drawing {
+pub fn windows(told: Told<'_>, plot: &Windows) -> Drawing {
     let length = plot.length * f64::from(plot.count);
     let strokes = strokes(&plot.passed, length / STROKES, plot.length);
     let highest = strokes.iter().map(|stroke| stroke.count).max().unwrap_or(1);

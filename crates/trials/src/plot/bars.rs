@@ -14,21 +14,21 @@ const FAR: f64 = 50.0;
 
 /// A bar.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Bar {
+pub struct Bar {
     /// What it is of.
-    pub(crate) name: String,
+    pub name: String,
     /// How long it is.
-    pub(crate) seen: f64,
+    pub seen: f64,
     /// The most that it can be.
-    pub(crate) bound: Option<f64>,
+    pub bound: Option<f64>,
     /// Its figures, as they stand behind it.
-    pub(crate) figures: String,
+    pub figures: String,
     /// Whether it is longer than it can be.
-    pub(crate) is_exceeded: bool,
+    pub is_exceeded: bool,
 }
 
 /// Draws bars, with a stroke across each where its bound lies. `names` says what the bar and the stroke are.
-pub(crate) fn bars(told: Told<'_>, bars: &[Bar], names: (&str, &str)) -> Drawing {
+pub fn bars(told: Told<'_>, bars: &[Bar], names: (&str, &str)) -> Drawing {
     let longest =
         bars.iter().flat_map(|bar| [bar.seen, bar.bound.unwrap_or(0.0)]).fold(0.0, f64::max).max(1.0);
     // Where one is far above the others these would be nothing; then lengths are logarithms, and said to be.

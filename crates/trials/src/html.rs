@@ -1,19 +1,19 @@
 //! Pages of HTML that need nothing else, in light and dark.
 
-pub(super) use tidegate_review::escape_html as escape;
+pub use tidegate_review::escape_html as escape;
 
 /// Colours are taken from the reader's choice of light or dark; contrast of text is at least 7 to 1 in both.
 const STYLE: &str = include_str!("page.css");
 
 /// A page that is being written.
 #[derive(Debug, Default)]
-pub(crate) struct Html {
+pub struct Html {
     out: String,
 }
 
 /// A cell of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Cell {
+pub enum Cell {
     /// A text.
     Text(String),
     /// A number, or what stands where one would.
@@ -33,7 +33,7 @@ pub(crate) enum Cell {
 
 impl Html {
     /// Begins a page. A reader's browser loads nothing for it, whatever stands in it.
-    pub(crate) fn new(title: &str) -> Self {
+    pub fn new(title: &str) -> Self {
         let title = escape(title);
         let mut html = Self::default();
         html.raw(&format!(
@@ -47,24 +47,24 @@ impl Html {
     }
 
     /// Puts markup as it is.
-    pub(crate) fn raw(&mut self, markup: &str) {
+    pub fn raw(&mut self, markup: &str) {
         self.out.push_str(markup);
     }
 
     /// Puts an element that holds a text.
-    pub(crate) fn element(&mut self, tag: &str, text: &str) {
+    pub fn element(&mut self, tag: &str, text: &str) {
         let text = escape(text);
         self.raw(&format!("<{tag}>{text}</{tag}>\n"));
     }
 
     /// Puts an element of a class that holds a text.
-    pub(crate) fn classed(&mut self, tag: &str, class: &str, text: &str) {
+    pub fn classed(&mut self, tag: &str, class: &str, text: &str) {
         let text = escape(text);
         self.raw(&format!("<{tag} class=\"{class}\">{text}</{tag}>\n"));
     }
 
     /// Puts what has to be seen before all else.
-    pub(crate) fn alarm(&mut self, heading: &str, text: &str) {
+    pub fn alarm(&mut self, heading: &str, text: &str) {
         self.raw("<section class=\"grave\" role=\"alert\">\n");
         self.element("h2", heading);
         self.element("p", text);
@@ -73,7 +73,7 @@ impl Html {
 
     /// Puts a table that may be wider than the screen, and is then moved by itself. Its rows come in groups with a heading
     /// each, which may be empty.
-    pub(crate) fn table(&mut self, caption: &str, columns: &[&str], groups: &[(String, Vec<Vec<Cell>>)]) {
+    pub fn table(&mut self, caption: &str, columns: &[&str], groups: &[(String, Vec<Vec<Cell>>)]) {
         let caption = escape(caption);
         self.raw(&format!(
             "<p class=\"caption\">{caption}</p>\n<div class=\"wide\" role=\"region\" tabindex=\"0\" \
@@ -123,7 +123,7 @@ impl Html {
     }
 
     /// Ends the page.
-    pub(crate) fn finish(mut self) -> String {
+    pub fn finish(mut self) -> String {
         self.raw("</main>\n</body>\n</html>\n");
         self.out
     }

@@ -8,20 +8,20 @@ const HEIGHT: f64 = 320.0;
 
 /// A series of places.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Line {
+pub struct Line {
     /// Its name.
-    pub(crate) name: String,
+    pub name: String,
     /// Its places, from left to right.
-    pub(crate) points: Vec<(f64, f64)>,
+    pub points: Vec<(f64, f64)>,
     /// How it goes from place to place.
-    pub(crate) joined: Joined,
+    pub joined: Joined,
     /// Whether it carries marks besides its dashes.
-    pub(crate) marks: bool,
+    pub marks: bool,
 }
 
 /// How a line goes from one place to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Joined {
+pub enum Joined {
     /// Straight.
     Straight,
     /// It keeps its value until there: a count that was seen.
@@ -32,30 +32,30 @@ pub(crate) enum Joined {
 
 /// An upright mark at a place of the horizontal axis.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Upright {
+pub struct Upright {
     /// Where.
-    pub(crate) at: f64,
+    pub at: f64,
     /// What is there.
-    pub(crate) label: String,
+    pub label: String,
 }
 
 /// What is drawn.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Lines {
+pub struct Lines {
     /// The horizontal axis.
-    pub(crate) x: Axis,
+    pub x: Axis,
     /// The vertical axis.
-    pub(crate) y: Axis,
+    pub y: Axis,
     /// The series.
-    pub(crate) series: Vec<Line>,
+    pub series: Vec<Line>,
     /// Upright marks.
-    pub(crate) uprights: Vec<Upright>,
+    pub uprights: Vec<Upright>,
     /// From where on what is shown was not seen but reckoned, and how that part is called.
-    pub(crate) beyond: Option<Upright>,
+    pub beyond: Option<Upright>,
 }
 
 /// Draws lines.
-pub(crate) fn lines(told: Told<'_>, plot: &Lines) -> Drawing {
+pub fn lines(told: Told<'_>, plot: &Lines) -> Drawing {
     let frame = Frame { x: &plot.x, y: &plot.y, height: HEIGHT };
     let mut canvas = Canvas::default();
     if let Some(beyond) = &plot.beyond {

@@ -4,7 +4,7 @@
 use std::fmt::{self, Write as _};
 
 use super::axis::Axis;
-use crate::report::html::escape;
+use crate::html::escape;
 
 /// The width of every drawing, in its own units: about a letter's height is twelve of them, sixteen on a phone.
 pub(super) const WIDTH: f64 = 480.0;

@@ -1,0 +1,438 @@
+//! `tidegate loadtest` at the real faces and stores: every request is accounted for, and what a limit admits comes out right.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::Value;
+use tidegate_redis_kit::soon;
+
+use crate::page::Page;
+use crate::process::{Folder, Running, run, text, tidegate};
+use crate::shared::{nobody, server};
+
+/// A service that answers request after request, and may take its time for some.
+struct Service {
+    address: SocketAddr,
+    served: Arc<AtomicU64>,
+}
+
+impl Service {
+    /// `pause` says how long the `nth` request of all takes.
+    fn start(pause: fn(u64) -> Duration) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let served = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&served);
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let (stream, count) = (stream.unwrap(), Arc::clone(&count));
+                // Whoever is gone has nobody to be told.
+                thread::spawn(move || drop(answer(&stream, &count, pause)));
+            }
+        });
+        Self { address, served }
+    }
+
+    fn at_once() -> Self {
+        Self::start(|_| Duration::ZERO)
+    }
+
+    fn served(&self) -> u64 {
+        self.served.load(Ordering::Relaxed)
+    }
+}
+
+fn answer(mut stream: &TcpStream, served: &AtomicU64, pause: fn(u64) -> Duration) -> std::io::Result<()> {
+    let mut reader = BufReader::new(stream.try_clone()?);
+    loop {
+        let (mut head, mut length) = (String::new(), 0);
+        while reader.read_line(&mut head)? > 2 {
+            let line = head.lines().last().unwrap_or_default().to_ascii_lowercase();
+            length = line.strip_prefix("content-length: ").map_or(length, |value| value.parse().unwrap());
+        }
+        if head.is_empty() {
+            return Ok(());
+        }
+        reader.read_exact(&mut vec![0; length])?;
+        let pause = pause(served.fetch_add(1, Ordering::Relaxed));
+        if !pause.is_zero() {
+            thread::sleep(pause);
+        }
+        stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")?;
+    }
+}
+
+/// Five for everybody, and no more for as long as a test goes on.
+const FIVE: &str = "token_bucket: { capacity: 5, refill: 1 per 1h }";
+
+/// Starts a process with every face.
+fn serve(folder: &Folder, service: &Service) -> Running {
+    let limit = format!(
+        "{{ name: each, says: \"Five at once, then one every hour, per client ip.\", key: client_ip, {FIVE} }}"
+    );
+    let policy = format!(
+        "tidegate: 1
+gateway: {{ listen: 127.0.0.1:0, upstream: \"http://{}\" }}
+api: {{ listen: 127.0.0.1:0 }}
+envoy: {{ listen: 127.0.0.1:0, timeout: 2s }}
+rules:
+  - name: web
+    match: {{ path: /** }}
+    limits: [ {limit} ]
+  - name: shop
+    match: {{ domain: shop, descriptor: [ remote_address ] }}
+    limits: [ {limit} ]
+",
+        service.address
+    );
+    let mut command = tidegate(["serve", "--log", "json"]);
+    command.arg(folder.file("policy.yaml", policy));
+    Running::start(command)
+}
+
+/// What every test here shares: short, nothing warmed up, and so patient that a busy machine loses no request.
+const SHORT: [&str; 7] = ["--quiet", "--duration", "1s", "--warm-up", "0s", "--timeout", "30s"];
+
+fn tested(args: &[&str]) -> Value {
+    let output = run(["loadtest"].iter().chain(args).chain(&SHORT).chain(&["--json", "-"]));
+    assert_eq!(output.status.code(), Some(0), "{args:?}: {}", text(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    adds_up(&report);
+    report
+}
+
+/// Every request came to something, and was counted once.
+fn adds_up(report: &Value) {
+    for phase in report["phases"].as_array().unwrap() {
+        for class in phase["classes"].as_object().unwrap().values() {
+            let of = |name: &str| class[name].as_u64().unwrap();
+            assert_eq!(of("requests"), of("admitted") + of("refused") + of("errors"), "{class:#}");
+            assert_eq!((of("requests"), of("errors")), (of("offered"), 0), "{class:#}");
+            let latency = |name: &str| class["latency_us"][name].as_f64().unwrap();
+            assert!(latency("p50") <= latency("p99") && latency("p99") <= latency("max"), "{class:#}");
+        }
+    }
+}
+
+fn admitted(report: &Value) -> u64 {
+    let phases = report["phases"].as_array().unwrap();
+    let classes = phases.iter().flat_map(|phase| phase["classes"].as_object().unwrap().values());
+    classes.map(|class| class["admitted"].as_u64().unwrap()).sum()
+}
+
+const OPEN: [&str; 6] = ["--rate", "100", "--flood-rate", "300", "--connections", "8"];
+
+/// Guards against users who are one to the limiter, and a flood that is many: of one key exactly its five pass, and the service
+/// behind has seen just the requests that the report calls admitted.
+#[test]
+fn a_gateway_lets_five_of_the_flooding_address_pass_and_the_report_says_so() {
+    let (folder, service) = (Folder::new("loadtest-gateway"), Service::at_once());
+    let mut served = serve(&folder, &service);
+    let url = format!("http://{}/some/path", served.address("gateway"));
+    let report = tested(&[&[&*url, "--shape", "one-key-flood"][..], &OPEN].concat());
+    assert_eq!(report["classes"]["flood"]["admitted"], 5, "{report:#}");
+    assert!(report["classes"]["flood"]["refused"].as_u64().unwrap() > 100, "{report:#}");
+    // Each of eight connections is a user, with five of his own.
+    let others = admitted(&report) - 5;
+    assert!((20..=40).contains(&others), "{others} of users");
+    assert_eq!(admitted(&report), service.served());
+    assert!(
+        report["slowdown"].is_f64() && report["verdict"][0].as_str().unwrap().contains("everyone else"),
+        "{report:#}"
+    );
+
+    let by_field = tested(
+        &[&[&*url, "--shape", "many-key-flood", "--key-header", "X-Forwarded-For"][..], &OPEN].concat(),
+    );
+    // The policy trusts no proxy: whatever the field says, all came from one address.
+    assert_eq!(admitted(&by_field), 5, "{by_field:#}");
+    // Where addresses are new ones, each passes.
+    let by_address = tested(&[
+        &*url,
+        "--shape",
+        "many-key-flood",
+        "--rate",
+        "50",
+        "--flood-rate",
+        "50",
+        "--connections",
+        "4",
+    ]);
+    let flood = &by_address["classes"]["flood"];
+    assert_eq!(
+        (flood["admitted"].as_u64(), flood["refused"].as_u64()),
+        (flood["requests"].as_u64(), Some(0)),
+        "{flood:#}"
+    );
+}
+
+#[test]
+fn the_decision_api_is_asked_about_as_many_clients_as_there_are_users() {
+    let (folder, service) = (Folder::new("loadtest-api"), Service::at_once());
+    let mut served = serve(&folder, &service);
+    served.address("gateway");
+    let url = format!("api+http://{}", served.address("decision API"));
+    let flooded = tested(&[&[&*url, "--shape", "one-key-flood"][..], &OPEN].concat());
+    assert_eq!(flooded["classes"]["flood"]["admitted"], 5, "{flooded:#}");
+    // In a closed loop, with a question of one's own; new keys pass, since each comes once.
+    let question = r#"{"method":"GET","path":"/x","client":"{address}"}"#;
+    let many = tested(&[&*url, "--shape", "many-key-flood", "--question", question, "--connections", "2"]);
+    assert_eq!(
+        (&many["loop"], many["classes"]["flood"]["refused"].as_u64()),
+        (&"closed".into(), Some(0)),
+        "{many:#}"
+    );
+    assert_eq!(service.served(), 0, "nothing was forwarded");
+}
+
+#[test]
+fn envoy_s_service_is_asked_about_descriptors() {
+    let (folder, service) = (Folder::new("loadtest-rls"), Service::at_once());
+    let mut served = serve(&folder, &service);
+    served.address("gateway");
+    let url = format!("grpc://{}", served.address("Envoy's rate-limit service"));
+    let report = tested(&[&[&*url, "--domain", "shop", "--shape", "one-key-flood"][..], &OPEN].concat());
+    assert_eq!(report["classes"]["flood"]["admitted"], 5, "{report:#}");
+    let closed = tested(&[&*url, "--domain", "shop", "--users", "3", "--connections", "40"]);
+    // Of the three, one has asked before.
+    assert!(closed["classes"]["others"]["admitted"].as_u64().unwrap() <= 15, "{closed:#}");
+}
+
+#[test]
+fn stores_are_asked_themselves_and_a_redis_tells_its_calls() {
+    let limit = ["--limit", "token_bucket: {capacity: 5, refill: 1 per 1h}", "--users", "50"];
+    let memory = tested(&[&["memory:", "--shape", "one-key-flood"][..], &OPEN, &limit].concat());
+    assert_eq!(memory["classes"]["flood"]["admitted"], 5, "{memory:#}");
+    let closed = tested(
+        &[&["memory:", "--shape", "mix", "--threads", "1", "--connections", "2"][..], &limit].concat(),
+    );
+    assert!(closed["classes"]["others"]["admitted"].as_u64().unwrap() <= 250, "{closed:#}");
+
+    let redis = server();
+    let url = format!("redis://127.0.0.1:{}", redis.port());
+    let report = tested(&[&[&*url, "--shape", "one-key-flood"][..], &OPEN, &limit].concat());
+    assert_eq!(report["classes"]["flood"]["admitted"], 5, "{report:#}");
+    let with = report["phases"].as_array().unwrap().last().unwrap();
+    assert!(with["store"]["calls"].as_u64().unwrap() > 0 && report["kind"] == "redis", "{with:#}");
+}
+
+/// Guards against coordinated omission: of four hundred requests that come evenly in two seconds, a hundred come while a service
+/// stalls for half a second, and half of those have to wait a quarter of a second or more. A client that counts from when it
+/// sends finds one.
+#[test]
+fn requests_that_came_while_a_service_stalled_are_counted_with_their_wait() {
+    let service = Service::start(|nth| Duration::from_millis(if nth == 50 { 500 } else { 0 }));
+    let url = format!("http://{}/?who={{key}}", service.address);
+    let stalled = ["--rate", "200", "--schedule", "constant", "--connections", "1", "--duration", "2s"];
+    let more = ["--warm-up", "0s", "--timeout", "30s", "--quiet", "--json", "-"];
+    let output = run(["loadtest", &url].iter().chain(&stalled).chain(&more));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    adds_up(&report);
+    let others = &report["classes"]["others"];
+    assert!(others["requests"] == 400 && service.served() == 400, "{others:#}");
+    assert!(others["latency_us"]["p90"].as_f64().unwrap() >= 250_000.0, "{others:#}");
+    assert!(others["service_us"]["max"].as_f64().unwrap() >= 500_000.0, "{others:#}");
+}
+
+/// A service of ten milliseconds a request answers a hundred a second over one connection, by no machine more.
+#[test]
+fn a_ramp_finds_no_more_than_a_service_can_answer() {
+    let service = Service::start(|_| Duration::from_millis(10));
+    let url = format!("http://{}/?who={{key}}", service.address);
+    let args =
+        ["--shape", "ramp", "--rate", "5", "--duration", "7s", "--connections", "1", "--ramp-p99", "2s"];
+    let output = run(["loadtest", &url].iter().chain(&args).chain(&["--quiet", "--json", "-"]));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let rate = report["capacity"]["rate"].as_f64().unwrap();
+    assert!(rate > 0.0 && rate <= 110.0, "{report:#}");
+    assert!(report["capacity"]["limited_by"].is_string(), "{report:#}");
+    assert!(report["verdict"][0].as_str().unwrap().contains("a second"), "{report:#}");
+}
+
+/// Guards against a target that is blamed for what its tester could not send.
+#[test]
+fn a_generator_that_cannot_send_so_much_says_so() {
+    let service = Service::at_once();
+    let url = format!("http://{}/?who={{key}}", service.address);
+    let args = ["--rate", "400000", "--duration", "1s", "--timeout", "500ms", "--quiet", "--json", "-"];
+    let output = run(["loadtest", &url].iter().chain(&args));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["generator_limited"], true, "{report:#}");
+    assert!(report["verdict"].to_string().contains("the generator was the bottleneck"), "{report:#}");
+}
+
+#[test]
+fn what_was_expected_and_is_not_so_is_told_and_is_exit_code_one() {
+    let args = ["memory:", "--rate", "100", "--duration", "1s", "--min-rate", "1000000", "--max-p99", "1h"];
+    let output = run(["loadtest"].iter().chain(&args));
+    let told = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("NOT AS EXPECTED: at least 1,000,000 a second"), "{told}");
+    assert!(told.contains("\nas expected: p99 of users at most 3600 s"), "{told}");
+}
+
+/// Guards against a test that has to be waited for, and against one that loses what it has measured.
+#[test]
+fn an_interrupt_ends_it_with_what_was_measured() {
+    let (service, folder) = (Service::at_once(), Folder::new("loadtest-interrupt"));
+    let url = format!("http://{}/?who={{key}}", service.address);
+    let json = folder.path("report.json");
+    let mut command = tidegate(["loadtest", &url, "--rate", "50", "--duration", "10m", "--warm-up", "0s"]);
+    command.arg("--json").arg(&json);
+    let mut testing = Running::start(command);
+    soon("a request", || (service.served() > 3).then_some(()));
+    testing.signal(Signal::INT);
+    assert_eq!(testing.end().code(), Some(0), "{:#?}", testing.logged);
+    let report: Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
+    assert!(
+        report["interrupted"] == true && report["classes"]["others"]["admitted"].as_u64().unwrap() > 3,
+        "{report:#}"
+    );
+}
+
+#[test]
+fn another_s_machine_is_not_tested() {
+    for scheme in ["http", "api+http", "grpc", "redis"] {
+        let output = run(["loadtest", &format!("{scheme}://192.0.2.1:9"), "--domain", "a"]);
+        let stderr = text(&output.stderr);
+        assert!(stderr.contains("another machine") && stderr.contains("--i-own-this 192.0.2.1"), "{stderr}");
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+    }
+}
+
+#[test]
+fn a_target_that_does_not_answer_is_exit_code_three_with_what_to_do() {
+    let nobody = nobody();
+    for (target, advice) in [
+        (format!("http://127.0.0.1:{nobody}/"), "`tidegate serve POLICY`"),
+        (format!("api+http://127.0.0.1:{nobody}"), "`api` listens"),
+        (format!("redis://127.0.0.1:{nobody}"), "start a redis-server"),
+    ] {
+        let output = run(["loadtest", &target, "--duration", "1s"]);
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{stderr}");
+        assert!(stderr.contains(&target[..12]) && stderr.contains(advice), "{stderr}");
+    }
+    // One that answers, but decides nothing: another kind of service.
+    let service = Service::at_once();
+    let url = format!("api+http://{}", service.address);
+    let output = run(["loadtest", &url, "--rate", "20", "--duration", "1s", "--timeout", "1s"]);
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{stderr}");
+    assert!(stderr.contains("no request was decided (status)"), "{stderr}");
+}
+
+#[test]
+fn what_makes_no_sense_is_exit_code_two_with_what_to_write() {
+    let gateway = "http://127.0.0.1:1/";
+    for (args, needle) in [
+        (&["nonsense"][..], "http://127.0.0.1:8080/path"),
+        (&["https://127.0.0.1/"], "TLS is not spoken"),
+        (&[gateway, "--rate", "0"], "above 0"),
+        (&[gateway, "--rate", "NaN"], "above 0"),
+        (&[gateway, "--flood-rate", "5"], "--rate"),
+        (&[gateway, "--users", "5"], "--connections"),
+        (&[gateway, "--domain", "a"], "--domain says nothing about"),
+        (&[gateway, "--limit", "a"], "--limit says nothing about"),
+        (&[gateway, "--header", "nonsense"], "NAME: VALUE"),
+        (&[gateway, "--key-header", "X-Key: fixed"], "{key}"),
+        (&[gateway, "--max-slowdown", "2"], "--shape"),
+        (&[gateway, "--pid", "4294967295"], "--pid 4294967295"),
+        (&[gateway, "--skew", "-1"], "0 to 10"),
+        (&["http://[::1]:1/"], "--key-header"),
+        (&["grpc://127.0.0.1:1"], "--domain shop"),
+        (&["grpc://127.0.0.1:1", "--domain", "a", "--descriptor", "b"], "KEY=VALUE"),
+        (&["api+http://127.0.0.1:1", "--question", "{"], "no JSON"),
+        (&["api+http://127.0.0.1:1", "--question", "{}"], "{address}"),
+        (&["memory:", "--limit", "token_bucket: {capacity: 4}"], "refill"),
+        (&["memory:", "--connections", "0"], "1..=60000"),
+    ] {
+        let output = run(["loadtest"].iter().chain(args));
+        let stderr = text(&output.stderr);
+        assert!(output.status.code() == Some(2) && stderr.contains(needle), "{args:?}: {stderr}");
+    }
+}
+
+/// Guards whoever reads the JSON by the page: a member that is there and not told, or told and not there.
+#[test]
+fn the_page_tells_every_member_of_the_json() {
+    let page =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/loadtest.md")).unwrap();
+    let (_, table) = page.split_once("## The JSON").unwrap();
+    let rows = table.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` |"));
+    let told: std::collections::BTreeSet<String> = rows.map(|(path, _)| path.to_owned()).collect();
+    let mut seen = std::collections::BTreeSet::new();
+    let report = tested(&[
+        "memory:",
+        "--shape",
+        "one-key-flood",
+        "--rate",
+        "100",
+        "--min-rate",
+        "1",
+        "--pid",
+        &std::process::id().to_string(),
+    ]);
+    members(&report, "", &mut seen);
+    let missing: Vec<_> = seen.difference(&told).collect();
+    assert!(missing.is_empty(), "not on the page: {missing:?}");
+    // These are null in this test, or of a ramp.
+    let elsewhere = [
+        "capacity.rate",
+        "capacity.limited_by",
+        "phases[].store.calls",
+        "phases[].store.calls_per_request",
+        "phases[].store.remembered",
+    ];
+    let gone: Vec<_> = told.difference(&seen).filter(|path| !elsewhere.contains(&path.as_str())).collect();
+    assert!(gone.is_empty(), "not in the JSON: {gone:?}");
+    assert_eq!(report["version"], 1);
+}
+
+/// Collects the paths of members; classes are told once, and what they hold is told of `CLASS`.
+fn members(value: &Value, path: &str, seen: &mut std::collections::BTreeSet<String>) {
+    match value {
+        Value::Object(members_of) => {
+            for (name, value) in members_of {
+                let path = if path.ends_with("classes") {
+                    "CLASS".to_owned()
+                } else if path.is_empty() {
+                    name.clone()
+                } else {
+                    format!("{path}.{name}")
+                };
+                if path != "CLASS" {
+                    seen.insert(path.clone());
+                }
+                members(value, &path, seen);
+            }
+        }
+        Value::Array(values) => values.iter().for_each(|value| members(value, &format!("{path}[]"), seen)),
+        _ => {}
+    }
+}
+
+#[test]
+fn the_page_on_load_tests_runs() {
+    Page::read("docs/loadtest.md").on_free_ports([8080, 8081, 8083, 8084]).runs();
+}
+
+/// A page of a report is whole, and shows what the report says.
+#[test]
+fn a_page_is_written_beside_the_table() {
+    let folder = Folder::new("loadtest-html");
+    let path: PathBuf = folder.path("report.html");
+    let output =
+        run(["loadtest", "memory:", "--rate", "500", "--duration", "1s", "--html", path.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let page = std::fs::read_to_string(path).unwrap();
+    let verdict = text(&output.stdout).lines().last().unwrap();
+    assert!(page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"), "{page:.200}");
+    assert!(page.contains(verdict), "{verdict}");
+}
