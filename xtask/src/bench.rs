@@ -18,6 +18,8 @@ mod page;
 #[cfg(feature = "bench")]
 mod algorithms;
 #[cfg(feature = "bench")]
+mod flood;
+#[cfg(feature = "bench")]
 mod gateway;
 #[cfg(feature = "bench")]
 mod machine;

@@ -13,9 +13,9 @@ use super::wrk::{self, Asks, CONNECTIONS};
 const TURNS: u32 = 5;
 const SECONDS: u32 = 3;
 /// Users who are let through.
-const USERS: u32 = 100_000;
+pub(super) const USERS: u32 = 100_000;
 /// The field that tells users apart.
-const FIELD: &str = "X-Account";
+pub(super) const FIELD: &str = "X-Account";
 
 /// A server in front of the upstream, and what it was seen to take.
 struct Front {
@@ -135,14 +135,14 @@ fn nginx(upstream: u16) -> Result<(Process, u16)> {
     let field = FIELD.to_lowercase().replace('-', "_");
     let http = format!(
         "upstream back {{ server 127.0.0.1:{upstream}; keepalive 64; keepalive_requests 1000000000; }}
-  limit_req_zone $http_{field} zone=allowed:64m rate=1000000r/s;
+  limit_req_zone $http_{field} zone=allowed:64m rate=1r/m;
   limit_req_zone $http_{field} zone=flood:1m rate=1r/m;
   limit_req_status 429;"
     );
     let pass = "proxy_pass http://back; proxy_http_version 1.1; proxy_set_header Connection '';";
     let server = format!(
         "location /plain {{ {pass} }}
-    location /allowed {{ limit_req zone=allowed burst=1000 nodelay; {pass} }}
+    location /allowed {{ limit_req zone=allowed burst=1000000 nodelay; {pass} }}
     location /flood {{ limit_req zone=flood; {pass} }}"
     );
     Ok((start_nginx("nginx", MEASURED, port, &http, &server)?, port))
@@ -179,7 +179,8 @@ http {{
     Process::start(name, cpu, &starts, port)
 }
 
-fn tidegate(upstream: u16) -> Result<(Process, u16)> {
+/// Starts the gateway with a limit for each of the loads.
+pub(super) fn tidegate(upstream: u16) -> Result<(Process, u16)> {
     let port = free_port()?;
     let rule = |name: &str, bucket: &str| {
         format!(
@@ -194,9 +195,10 @@ fn tidegate(upstream: u16) -> Result<(Process, u16)> {
 gateway: {{ listen: 127.0.0.1:{port}, upstream: http://127.0.0.1:{upstream} }}
 keys: {{ account: {{ header: {FIELD} }} }}
 rules:
-{}{}",
-        rule("allowed", "capacity: 1000000000, refill: 1000000 per 1s"),
-        rule("flood", "capacity: 1, refill: 1 per 1m")
+{}{}{}",
+        rule("allowed", "capacity: 1000000, refill: 1 per 1m"),
+        rule("flood", "capacity: 1, refill: 1 per 1m"),
+        rule("limited", "capacity: 100, refill: 100 per 1s"),
     );
     Ok((start_tidegate("gateway", &policy, port)?, port))
 }

@@ -180,7 +180,7 @@ fn path(rule: u32) -> String {
 /// Returns a policy of so many rules.
 fn policy(rules: u32, faces: &str) -> String {
     let mut text = format!("tidegate: 1\n{faces}keys: {{ account: {{ header: {HEADER} }} }}\nrules:\n");
-    let bucket = "token_bucket: { capacity: 1000000000, refill: 1000000 per 1s }";
+    let bucket = "token_bucket: { capacity: 1000000, refill: 1 per 1m }";
     for rule in 0..rules {
         // Writing to a string cannot fail.
         let _ = write!(

@@ -10,7 +10,7 @@ use super::machine::Machine;
 use super::page::Page;
 use super::report::{Found, Report};
 use super::tools::{self, Tool};
-use super::{Scale, algorithms, gateway, memory, redis, rules, servers};
+use super::{Scale, algorithms, flood, gateway, memory, redis, rules, servers};
 
 /// What can be run by its name.
 pub(super) struct Part {
@@ -20,7 +20,7 @@ pub(super) struct Part {
     measure: fn(Scale, &mut Page) -> Result<()>,
 }
 
-const PARTS: [Part; 6] = [
+const PARTS: [Part; 7] = [
     Part { name: "memory", title: "In process", needs: &[], measure: memory::measure },
     Part { name: "redis", title: "With Redis", needs: &[Tool::Redis], measure: redis::measure },
     Part {
@@ -40,6 +40,12 @@ const PARTS: [Part; 6] = [
         title: "Decision servers",
         needs: &[Tool::Redis, Tool::Wrk, Tool::Taskset, Tool::Tidegate, Tool::ThrottlecrabServer],
         measure: servers::measure,
+    },
+    Part {
+        name: "flood",
+        title: "A flood of one key",
+        needs: &[Tool::Nginx, Tool::Wrk, Tool::Taskset, Tool::Tidegate],
+        measure: flood::measure,
     },
     Part {
         name: "rules",

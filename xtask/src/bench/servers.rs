@@ -217,7 +217,7 @@ fn tidegate(id: &'static str, name: &'static str, store: &str) -> Result<Server>
 "
         )
     };
-    let (much, little) = ("capacity: 1000000000, refill: 1000000 per 1s", "capacity: 1, refill: 1 per 24h");
+    let (much, little) = ("capacity: 1000000, refill: 1 per 1m", "capacity: 1, refill: 1 per 24h");
     let policy = format!(
         "tidegate: 1
 api: {{ listen: 127.0.0.1:{http} }}

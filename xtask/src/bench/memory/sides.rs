@@ -16,6 +16,10 @@ use throttlecrab::PeriodicStore;
 use tidegate_store::algorithms::{Ask, Quota, Rate, Span};
 use tidegate_store::{Check, LimitId, MemoryOptions, MemoryStore, Store};
 
+/// Units at once, and the hours in which as many come back: more than is asked for, and no key is full again soon, since a
+/// store may forget one that is.
+const AMPLE: (u32, u32) = (100_000_000, 10);
+
 /// How much is admitted of what is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Limit {
@@ -23,6 +27,16 @@ pub(super) enum Limit {
     Admits,
     /// Two of each key, then one an hour. (throttlecrab 0.4.40 limits nothing where it is to admit one at a time.)
     Refuses,
+}
+
+impl Limit {
+    /// Returns the units at once, the units that come back, and the hours in which they do.
+    fn numbers(self) -> (u32, u32, u32) {
+        match self {
+            Self::Admits => (AMPLE.0, AMPLE.0, AMPLE.1),
+            Self::Refuses => (2, 1, 1),
+        }
+    }
 }
 
 /// One that is asked whether a key's request may pass.
@@ -41,12 +55,9 @@ pub(in super::super) struct Tidegate {
 
 impl Tidegate {
     pub(super) fn new(limit: Limit) -> Result<Self> {
-        let hour = Span::from_secs(3_600);
-        let quota = match limit {
-            Limit::Admits => Quota::token_bucket(1 << 30, Rate::new(1 << 30, Span::from_secs(1))?)?,
-            Limit::Refuses => Quota::token_bucket(2, Rate::new(1, hour)?)?,
-        };
-        Self::of(quota)
+        let (most, count, hours) = limit.numbers();
+        let rate = Rate::new(count.into(), Span::from_secs(3_600 * u64::from(hours)))?;
+        Self::of(Quota::token_bucket(most.into(), rate)?)
     }
 
     /// Makes one whose quota is given.
@@ -83,13 +94,11 @@ pub(super) struct Governor(DefaultKeyedRateLimiter<String>);
 
 impl Governor {
     pub(super) fn new(limit: Limit) -> Result<Self> {
-        let quota = match limit {
-            Limit::Admits => governor::Quota::per_second(NonZeroU32::MAX),
-            Limit::Refuses => governor::Quota::with_period(Duration::from_hours(1))
-                .context("an hour is no period to governor")?
-                .allow_burst(NonZeroU32::MIN.saturating_add(1)),
-        };
-        Ok(Self(RateLimiter::keyed(quota)))
+        let (most, count, hours) = limit.numbers();
+        let each = Duration::from_hours(hours.into()) / count;
+        let quota = governor::Quota::with_period(each).context("governor refuses its period")?;
+        let most = NonZeroU32::new(most).context("a limit that admits nothing")?;
+        Ok(Self(RateLimiter::keyed(quota.allow_burst(most))))
     }
 }
 
@@ -108,10 +117,8 @@ pub(super) struct Throttlecrab {
 
 impl Throttlecrab {
     pub(super) fn new(limit: Limit) -> Self {
-        let numbers = match limit {
-            Limit::Admits => [1_000_000_000, 1_000_000_000, 1],
-            Limit::Refuses => [2, 1, 3_600],
-        };
+        let (most, count, hours) = limit.numbers();
+        let numbers = [most.into(), count.into(), 3_600 * i64::from(hours)];
         Self { limiter: Mutex::new(throttlecrab::RateLimiter::new(PeriodicStore::new())), numbers }
     }
 }
@@ -129,11 +136,9 @@ pub(super) struct Ratelimit(Ratelimiter);
 
 impl Ratelimit {
     pub(super) fn new(limit: Limit) -> Result<Self> {
-        let (most, rate, period) = match limit {
-            Limit::Admits => (1_000_000_000, 1_000_000_000, Duration::from_secs(1)),
-            Limit::Refuses => (2, 1, Duration::from_hours(1)),
-        };
-        let builder = Ratelimiter::builder(rate).period(period).max_tokens(most).initial_available(most);
+        let (most, count, hours) = limit.numbers();
+        let builder = Ratelimiter::builder(count.into()).period(Duration::from_hours(hours.into()));
+        let builder = builder.max_tokens(most.into()).initial_available(most.into());
         Ok(Self(builder.build()?))
     }
 }

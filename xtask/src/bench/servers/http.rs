@@ -8,7 +8,7 @@ pub(super) fn asks(make: Make, load: Load, keys: u32) -> Asks {
     let (path, body) = match (make, load) {
         (Make::Throttlecrab, Load::Allowed) => (
             "/throttle",
-            r#"{"key":"user-%06d","max_burst":1000000,"count_per_period":1000000,"period":1,"quantity":1}"#,
+            r#"{"key":"user-%06d","max_burst":1000000,"count_per_period":1,"period":60,"quantity":1}"#,
         ),
         (Make::Throttlecrab, Load::Refused) => (
             "/throttle",

@@ -41,7 +41,7 @@ pub(super) fn calls(make: Make, load: Load, keys: u32) -> Calls {
 /// `ThrottleRequest`: key, units at once, units in a period, the period in seconds, units asked for.
 fn throttle(key: &str, load: Load) -> Vec<u8> {
     let numbers = match load {
-        Load::Allowed => [1_000_000, 1_000_000, 1, 1],
+        Load::Allowed => [1_000_000, 1, 60, 1],
         Load::Refused => [2, 1, 86_400, 1],
     };
     let mut message = Vec::new();

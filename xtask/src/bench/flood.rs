@@ -1,0 +1,121 @@
+//! What a flood of one key does to everybody else: the gateway at seven tenths of what it can do, six of them the flood's.
+
+use std::process::Command;
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::Value;
+
+use super::Scale;
+use super::figures::median;
+use super::gateway::{self, FIELD, USERS};
+use super::page::{Page, short};
+use super::process::ASKING;
+use super::tools::Tool;
+use super::wrk::{self, Asks};
+
+const TURNS: u32 = 3;
+/// How long each phase of a turn goes on: without the flood, and with it.
+const SECONDS: u32 = 5;
+/// Parts of the capacity.
+const USERS_PART: f64 = 0.1;
+const FLOOD_PART: f64 = 0.6;
+
+/// What a turn saw.
+struct Turn {
+    without: f64,
+    with: f64,
+    slowdown: f64,
+    refused: f64,
+    limited: Option<String>,
+}
+
+/// Measures, and adds the table.
+pub(super) fn measure(scale: Scale, page: &mut Page) -> Result<()> {
+    let upstream = gateway::upstream()?;
+    let (_server, port) = gateway::tidegate(upstream.1)?;
+    let capacity = capacity(port, scale.of(3, 1).into())?;
+    let seconds = scale.of(SECONDS, 2);
+    let turns =
+        (0..scale.of(TURNS, 1)).map(|_| turn(port, capacity, seconds)).collect::<Result<Vec<Turn>>>()?;
+    let of = |figure: fn(&Turn) -> f64| median(&turns.iter().map(figure).collect::<Vec<f64>>());
+    let [without, with, slowdown] = [of(|turn| turn.without), of(|turn| turn.with), of(|turn| turn.slowdown)];
+    page.figure("flood/capacity", capacity);
+    page.figure("flood/p99-us-without", without);
+    page.figure("flood/p99-us-with", with);
+    page.figure("flood/p99", slowdown);
+    let [users, flood] = [USERS_PART, FLOOD_PART].map(|part| capacity * part);
+    page.line(&format!(
+        "`tidegate loadtest --shape one-key-flood`, an open loop: requests come by a schedule (Poisson), whether or not earlier \
+         ones have been answered, and waits count from when they were due. The gateway forwards {} requests a second to its \
+         upstream when wrk leaves it no pause. Of that, users have {:.0} %, {} a second by {USERS} of them, and the flood {:.0} %, {} a \
+         second of one key, of which a hundred a second are let through. {SECONDS} s without the flood, then {SECONDS} s with it; medians \
+         of {} turns. The gateway has one processor; the load test and the upstream share the other.",
+        short(capacity),
+        USERS_PART * 100.0,
+        short(users),
+        FLOOD_PART * 100.0,
+        short(flood),
+        turns.len(),
+    ));
+    let rows = [
+        ["without the flood".to_owned(), short(without), "1.00".to_owned(), "–".to_owned()],
+        ["with it".to_owned(), short(with), short(slowdown), short(of(|turn| turn.refused))],
+    ];
+    page.table(["users", "p99 µs", "ratio", "of the flood refused, %"], &rows);
+    if let Some(why) = turns.iter().find_map(|turn| turn.limited.as_ref()) {
+        page.line(&format!("The load test says of itself that it may have been what was slow: {why}"));
+    }
+    Ok(())
+}
+
+/// Returns how many requests a second the gateway forwards when it is asked without a pause.
+fn capacity(port: u16, seconds: f64) -> Result<f64> {
+    let request = format!("'GET', '/allowed', {{ ['{FIELD}'] = string.format('user-%06d', number) }}");
+    let answered = wrk::run(&Asks { name: "capacity", count: USERS, request }, port, seconds)?;
+    ensure!(answered.refusals == 0, "{} were refused", answered.refusals);
+    Ok(answered.rate)
+}
+
+fn turn(port: u16, capacity: f64, seconds: u32) -> Result<Turn> {
+    let mut command = Command::new(Tool::Taskset.path()?);
+    command.args(["--cpu-list", &ASKING.to_string()]).arg(Tool::Tidegate.path()?);
+    command.args(["loadtest", &format!("http://127.0.0.1:{port}/limited")]);
+    command.args(["--shape", "one-key-flood", "--key-header", FIELD, "--threads", "1"]);
+    command.args(["--users", &USERS.to_string(), "--skew", "0"]);
+    command.args(["--rate", &format!("{:.0}", capacity * USERS_PART)]);
+    command.args(["--flood-rate", &format!("{:.0}", capacity * FLOOD_PART)]);
+    command.args(["--duration", &format!("{seconds}s"), "--json", "-", "--quiet"]);
+    let output = command.output().context("starting tidegate loadtest")?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "tidegate loadtest ended with {}: {said}", output.status);
+    read(&serde_json::from_slice(&output.stdout)?, seconds)
+}
+
+/// Takes from what the load test saw what is shown, once users were served and the flood was refused.
+fn read(seen: &Value, seconds: u32) -> Result<Turn> {
+    let number = |pointer: &str| {
+        let value = seen.pointer(pointer).and_then(Value::as_f64);
+        value.with_context(|| format!("the load test does not tell {pointer}"))
+    };
+    for phase in ["0", "1"] {
+        for kind in ["refused", "errors"] {
+            let count = number(&format!("/phases/{phase}/classes/others/{kind}"))?;
+            ensure!(count == 0.0, "users: {kind} is {count} in phase {phase}");
+        }
+    }
+    let admitted = number("/phases/1/classes/flood/admitted")?;
+    let most = 100.0 * f64::from(seconds + 3);
+    ensure!(admitted <= most, "{admitted} of the flood were let through, and {most} are the most");
+    let all = number("/phases/1/classes/flood/requests")?;
+    let limited = ["0", "1"].iter().find_map(|phase| {
+        let why = seen.pointer(&format!("/phases/{phase}/generator/limited_by"))?;
+        why.as_str().map(str::to_owned)
+    });
+    Ok(Turn {
+        without: number("/phases/0/classes/others/latency_us/p99")?,
+        with: number("/phases/1/classes/others/latency_us/p99")?,
+        slowdown: number("/slowdown")?,
+        refused: 100.0 * number("/phases/1/classes/flood/refused")? / all,
+        limited,
+    })
+}
