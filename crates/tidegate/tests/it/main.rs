@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod acceptance;
+mod allocations;
 mod by_code;
 mod by_policy;
 mod dates;
