@@ -7,13 +7,8 @@
 //! without it this program starts itself anew with it, optimised.
 
 #[cfg(any(test, feature = "bench"))]
-mod aims;
-#[cfg(any(test, feature = "bench"))]
-mod figures;
-#[cfg(any(test, feature = "bench"))]
-mod notes;
-#[cfg(any(test, feature = "bench"))]
-mod page;
+#[cfg_attr(not(feature = "bench"), allow(dead_code, reason = "without the feature it is for tests alone"))]
+mod computed;
 
 #[cfg(feature = "bench")]
 mod algorithms;

@@ -1,18 +1,18 @@
 //! Each algorithm beside the others, in memory and in Redis: time, processor time, bytes a key.
 
-mod claim;
 mod shared;
 
 use anyhow::{Context as _, Result};
 use tidegate_store::algorithms::{Anchor, Ask, Quota, Rate, Span};
 
 use super::Scale;
-use super::figures::{median, ratio};
+use super::computed::claim;
+use super::computed::figures::{median, ratio};
+use super::computed::page::{Page, short};
 use super::memory::grow;
 use super::memory::keys::{MILLION, compose};
 use super::memory::race::{self, ROUND, Runner, each};
 use super::memory::sides::Tidegate;
-use super::page::{Page, short};
 
 /// Units in a window, or that a bucket holds.
 const UNITS: u32 = 100;

@@ -6,9 +6,9 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
 use super::Scale;
-use super::figures::median;
+use super::computed::figures::median;
+use super::computed::page::{Page, short};
 use super::gateway::{self, FIELD, USERS};
-use super::page::{Page, short};
 use super::process::ASKING;
 use super::tools::Tool;
 use super::wrk::{self, Asks};

@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 
 use super::Scale;
-use super::page::Page;
+use super::computed::page::Page;
 use super::plain_http::get;
 use super::process::{ASKING, MEASURED, Process, Starts, file, folder, free_port};
 use super::subject::{Seen, Turn, show};

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
+use super::computed::told::version_in;
 use super::tools::{THROTTLECRAB, Tool};
 
 /// The machine, and the versions of what runs on it.
@@ -95,12 +96,6 @@ fn told(tool: Tool, flag: &str, mark: &str) -> String {
     let said = String::from_utf8_lossy(&said);
     let word = said.split_once(mark).and_then(|(_, rest)| rest.split_whitespace().next());
     word.unwrap_or("unknown").to_owned()
-}
-
-/// Returns the version of a crate in a lock file.
-fn version_in(locked: &str, name: &str) -> Option<String> {
-    let (_, rest) = locked.split_once(&format!("name = \"{name}\"\nversion = \""))?;
-    rest.split('"').next().map(str::to_owned)
 }
 
 /// Looks for a second how much of the processors is in use, while this program sleeps.

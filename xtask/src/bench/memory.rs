@@ -9,8 +9,8 @@ pub(super) mod sides;
 use anyhow::Result;
 
 use super::Scale;
-use super::figures::{median, ratio};
-use super::page::{Page, short};
+use super::computed::figures::{median, ratio};
+use super::computed::page::{Page, short};
 use keys::{Keys, MILLION, compose};
 use race::{ROUND, Runner, each};
 use sides::{Governor, Limit, Ratelimit, Side, Throttlecrab, Tidegate};

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
 
+use super::computed::told::ticks;
 use super::tools::Tool;
 
 /// The processor of what is measured.
@@ -153,27 +154,7 @@ fn of_process(pid: u32) -> Result<u64> {
     ticks(&told).context("a process's times are not told")
 }
 
-/// Reads the 14th and 15th field; the second, a name in parentheses, may hold anything.
-fn ticks(stat: &str) -> Option<u64> {
-    let (_, rest) = stat.rsplit_once(')')?;
-    let mut fields = rest.split_whitespace().skip(11);
-    let [user, system] = [fields.next()?, fields.next()?].map(str::parse::<u64>);
-    Some(user.ok()? + system.ok()?)
-}
-
 fn children(pid: u32) -> Vec<u32> {
     let told = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
     told.split_whitespace().filter_map(|child| child.parse().ok()).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_times_are_found_behind_a_name_with_spaces_and_parentheses() {
-        let stat = "42 (a (b) c) S 1 42 42 0 -1 4194560 10 0 0 0 123 45 6 7 20 0 3 0 100";
-        assert_eq!(ticks(stat), Some(168));
-        assert_eq!(ticks("42 (a"), None);
-    }
 }

@@ -16,7 +16,7 @@ use tidegate_store_redis::{RedisOptions, RedisStore, Secret, Servers};
 use tokio::runtime::Runtime;
 
 use super::Scale;
-use super::page::Page;
+use super::computed::page::Page;
 use server::Server;
 
 /// Starts a server, takes every measurement and adds the tables.

@@ -7,10 +7,10 @@ use std::fs;
 use anyhow::Result;
 use serde_json::{Map, Value, json};
 
-use super::aims::{AIMS, Aim, Verdict};
+use super::computed::aims::{AIMS, Aim, Verdict};
+use super::computed::notes::Notes;
+use super::computed::page::{Page, table};
 use super::machine::{BUSY, Machine};
-use super::notes::Notes;
-use super::page::{Page, table};
 
 /// Where the explanations of aims that were not reached are kept, by hand.
 const NOTES: &str = "xtask/src/bench/notes.md";

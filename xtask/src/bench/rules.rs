@@ -9,11 +9,11 @@ use tidegate::Limiter;
 use tidegate::policy_file::{Request, parse_embedded};
 
 use super::Scale;
-use super::figures::{median, ratio};
+use super::computed::figures::{median, ratio};
+use super::computed::page::{Page, short};
 use super::gateway::start_tidegate;
 use super::memory::check::checked;
 use super::memory::race::{self, Runner, each_of};
-use super::page::{Page, short};
 use super::process::{Process, free_port};
 use super::redis::keys::Random;
 use super::subject::{Seen, Turn};

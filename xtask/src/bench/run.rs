@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
 
+use super::computed::page::Page;
 use super::machine::Machine;
-use super::page::Page;
 use super::report::{Found, Report};
 use super::tools::{self, Tool};
 use super::{Scale, algorithms, flood, gateway, memory, redis, rules, servers};

@@ -2,14 +2,15 @@
 
 mod grpc;
 mod http;
-mod message;
 
 use anyhow::{Result, ensure};
 
 use super::Scale;
+use super::computed::message::{self, Load, Make};
+use super::computed::page::Page;
+use super::computed::told::metric;
 use super::gateway::start_tidegate;
-use super::page::Page;
-use super::plain_http::{get, metric};
+use super::plain_http::get;
 use super::process::{ASKING, MEASURED, Process, Starts, file, folder, free_port};
 use super::subject::{Seen, Turn, show};
 use super::tools::Tool;
@@ -27,28 +28,12 @@ enum Door {
     Grpc,
 }
 
-/// What it is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Load {
-    /// Many keys, none of which is refused.
-    Allowed,
-    /// One key, refused.
-    Refused,
-}
-
 const LOADS: [(Door, Load, &str); 4] = [
     (Door::Http, Load::Allowed, "servers/http/allowed"),
     (Door::Http, Load::Refused, "servers/http/refused"),
     (Door::Grpc, Load::Allowed, "servers/grpc/allowed"),
     (Door::Grpc, Load::Refused, "servers/grpc/refused"),
 ];
-
-/// Whose protocol a server speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Make {
-    Throttlecrab,
-    Tidegate,
-}
 
 /// A server, and what it was seen to take under each load.
 struct Server {

@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 
-use super::figures::{median, ratio};
-use super::page::{Page, short};
+use super::computed::figures::{median, ratio};
+use super::computed::page::{Page, short};
 use super::process::Process;
 
 /// A server's figures under one load.

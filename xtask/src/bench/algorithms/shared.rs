@@ -3,12 +3,12 @@
 use anyhow::Result;
 
 use super::super::Scale;
-use super::super::figures::{median, ratio};
-use super::super::page::{Page, short};
+use super::super::computed::claim::{self, Cost};
+use super::super::computed::figures::{median, ratio};
+use super::super::computed::page::{Page, short};
 use super::super::redis::Bench;
 use super::super::redis::bytes::of_a_key;
 use super::super::redis::callers::{self, Asking};
-use super::claim::{self, Cost};
 use super::{Algorithm, CHARGES, all};
 
 /// Keys that are asked: few enough that all of them soon have been asked often.

@@ -9,8 +9,8 @@ use tidegate::policy_file::{Request, parse_embedded};
 use tidegate::{Limiter, Verdict};
 
 use super::super::Scale;
-use super::super::figures::median;
-use super::super::page::{Page, short};
+use super::super::computed::figures::median;
+use super::super::computed::page::{Page, short};
 use super::race::{self, Runner, each};
 
 const HEADER: HeaderName = HeaderName::from_static("x-account");

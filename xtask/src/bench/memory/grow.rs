@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, ensure};
 use tidegate_store::algorithms::Ask;
 
 use super::super::Scale;
-use super::super::page::{Page, short};
+use super::super::computed::page::{Page, short};
 use super::keys::{MILLION, compose};
 use super::sides::{Governor, Limit, Side, Throttlecrab, Tidegate};
 use crate::bench::algorithms;

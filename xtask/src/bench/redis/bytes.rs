@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 use tidegate_store::algorithms::{Anchor, Quota, Rate, Span};
 
-use super::super::page::Page;
+use super::super::computed::page::Page;
 use super::Bench;
 use super::callers::{self, Asking};
 use super::scripts::{self, Gcra, Piped};

@@ -6,8 +6,8 @@ use anyhow::Result;
 use tidegate_store::algorithms::{Anchor, Quota, Rate, Span};
 
 use super::super::Scale;
-use super::super::figures::{median, ratio};
-use super::super::page::{Page, short};
+use super::super::computed::figures::{median, ratio};
+use super::super::computed::page::{Page, short};
 use super::callers::{self, Asking};
 use super::scripts::{GATHERED, Gathered, Gcra, PIPELINE, Piped};
 use super::{Bench, KEYS};

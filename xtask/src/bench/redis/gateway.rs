@@ -12,8 +12,8 @@ use tidegate_store::Store as _;
 use tidegate_store_redis::RedisStore;
 
 use super::super::Scale;
-use super::super::figures::median;
-use super::super::page::Page;
+use super::super::computed::figures::median;
+use super::super::computed::page::Page;
 use super::keys::Random;
 use super::{Bench, KEYS};
 

@@ -10,12 +10,12 @@ use http::{HeaderMap, Request};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use super::super::figures::percentile;
+use super::super::computed::figures::percentile;
+use super::super::computed::message::{Calls, first_number};
 use super::super::memory::race::pin;
 use super::super::process::{ASKING, loopback};
 use super::super::redis::keys::Random;
 use super::super::subject::Turn;
-use super::message::{Calls, first_number};
 
 pub(super) const CONNECTIONS: u64 = 4;
 pub(super) const STREAMS: u64 = 16;
@@ -93,7 +93,7 @@ impl Shared {
             .header("content-type", "application/grpc")
             .header("te", "trailers")
             .body(())?;
-        let messages = calls.messages.clone();
+        let messages = calls.messages.iter().map(|message| Bytes::copy_from_slice(message)).collect();
         Ok(Self { request, messages, admits: calls.admits, refuses: calls.refuses })
     }
 

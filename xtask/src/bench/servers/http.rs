@@ -1,7 +1,7 @@
 //! What the servers are asked by HTTP, as requests of wrk's.
 
+use super::super::computed::message::{Load, Make};
 use super::super::wrk::Asks;
-use super::{Load, Make};
 
 /// Returns the requests of a load, on so many keys where it has many.
 pub(super) fn asks(make: Make, load: Load, keys: u32) -> Asks {

@@ -1,7 +1,7 @@
 //! What is computed from what was measured: medians, and ratios of runs that took turns.
 
 /// Returns the middle one of some figures, of an even number the mean of the two in the middle.
-pub(super) fn median(figures: &[f64]) -> f64 {
+pub(in super::super) fn median(figures: &[f64]) -> f64 {
     let mut sorted = figures.to_vec();
     sorted.sort_by(f64::total_cmp);
     let half = sorted.len() / 2;
@@ -14,13 +14,13 @@ pub(super) fn median(figures: &[f64]) -> f64 {
 
 /// Returns how one side stands to the other: the median of the ratios within each turn, so that what slowed the machine
 /// in one turn slowed both sides of its ratio.
-pub(super) fn ratio(ours: &[f64], theirs: &[f64]) -> f64 {
+pub(in super::super) fn ratio(ours: &[f64], theirs: &[f64]) -> f64 {
     let ratios: Vec<f64> = ours.iter().zip(theirs).map(|(ours, theirs)| ours / theirs).collect();
     median(&ratios)
 }
 
 /// Returns the value below which so many of a hundred lie, of values in ascending order.
-pub(super) fn percentile(sorted: &[u32], of_hundred: f64) -> f64 {
+pub(in super::super) fn percentile(sorted: &[u32], of_hundred: f64) -> f64 {
     #[allow(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,

@@ -8,14 +8,14 @@ use super::aims::AIMS;
 
 /// The notes by the aims' ids.
 #[derive(Debug)]
-pub(super) struct Notes(BTreeMap<String, String>);
+pub(in super::super) struct Notes(BTreeMap<String, String>);
 
 impl Notes {
     /// Reads sections that are headed by an aim's id, as in `## hot`; what stands before the first is for whoever writes them.
     ///
     /// # Errors
     /// When a heading is no aim's, or comes twice.
-    pub(super) fn read(text: &str) -> Result<Self> {
+    pub(in super::super) fn read(text: &str) -> Result<Self> {
         let mut notes = BTreeMap::new();
         for section in text.split("\n## ").skip(1) {
             let (id, note) = section.split_once('\n').context("a heading without a text")?;
@@ -27,7 +27,7 @@ impl Notes {
     }
 
     /// Returns what is known about an aim.
-    pub(super) fn of(&self, id: &str) -> Option<&str> {
+    pub(in super::super) fn of(&self, id: &str) -> Option<&str> {
         self.0.get(id).map(String::as_str).filter(|note| !note.is_empty())
     }
 }
@@ -52,6 +52,6 @@ mod tests {
     /// The notes of this repository are read by whole runs alone, which come seldom.
     #[test]
     fn the_notes_that_are_kept_can_be_read() {
-        Notes::read(include_str!("notes.md")).unwrap();
+        Notes::read(include_str!("../notes.md")).unwrap();
     }
 }

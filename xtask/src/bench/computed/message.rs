@@ -1,22 +1,34 @@
-//! What the servers are asked by gRPC. The messages are few and small, so their bytes are written here by hand.
+//! What the decision servers are asked by gRPC. The messages are few and small, so their bytes are written here by hand.
 
-use bytes::Bytes;
+/// Whose protocol a server speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum Make {
+    Throttlecrab,
+    Tidegate,
+}
 
-use super::{Load, Make};
+/// What a server is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum Load {
+    /// Many keys, none of which is refused.
+    Allowed,
+    /// One key, refused.
+    Refused,
+}
 
 /// A call of gRPC: where it goes, what it may carry, and how its answer is read.
 #[derive(Debug)]
-pub(super) struct Calls {
-    pub(super) path: &'static str,
+pub(in super::super) struct Calls {
+    pub(in super::super) path: &'static str,
     /// Framed messages, one of which each call carries.
-    pub(super) messages: Vec<Bytes>,
+    pub(in super::super) messages: Vec<Vec<u8>>,
     /// The value of the answer's first field when it admits, and when it refuses.
-    pub(super) admits: u64,
-    pub(super) refuses: u64,
+    pub(in super::super) admits: u64,
+    pub(in super::super) refuses: u64,
 }
 
 /// Returns the calls of a load, on so many keys where it has many.
-pub(super) fn calls(make: Make, load: Load, keys: u32) -> Calls {
+pub(in super::super) fn calls(make: Make, load: Load, keys: u32) -> Calls {
     let count = if load == Load::Allowed { keys } else { 1 };
     let key = |number| match load {
         Load::Allowed => format!("user-{number:06}"),
@@ -66,9 +78,9 @@ fn should_rate_limit(key: &str, load: Load) -> Vec<u8> {
 }
 
 /// Puts the header of a message of gRPC before it: not compressed, and how long it is.
-fn framed(message: &[u8]) -> Bytes {
+fn framed(message: &[u8]) -> Vec<u8> {
     let length = u32::try_from(message.len()).unwrap_or(u32::MAX);
-    [&[0], &length.to_be_bytes()[..], message].concat().into()
+    [&[0], &length.to_be_bytes()[..], message].concat()
 }
 
 fn bytes_field(message: &mut Vec<u8>, number: u64, bytes: &[u8]) {
@@ -87,7 +99,7 @@ fn varint(message: &mut Vec<u8>, mut number: u64) {
 
 /// Returns the number in the first field of a framed message, 0 where the field is left out, as 0 is; `None` where the message
 /// cannot be read.
-pub(super) fn first_number(framed: &[u8]) -> Option<u64> {
+pub(in super::super) fn first_number(framed: &[u8]) -> Option<u64> {
     let mut rest = framed.get(5..)?;
     while !rest.is_empty() {
         let tag = take_varint(&mut rest)?;

@@ -4,31 +4,31 @@ use std::collections::BTreeMap;
 
 /// The Markdown of one part, and its figures.
 #[derive(Debug, Default)]
-pub(super) struct Page {
+pub(in super::super) struct Page {
     text: String,
     figures: BTreeMap<String, f64>,
 }
 
 impl Page {
-    pub(super) fn new() -> Self {
+    pub(in super::super) fn new() -> Self {
         Self::default()
     }
 
     /// Adds a line and an empty one.
-    pub(super) fn line(&mut self, text: &str) {
+    pub(in super::super) fn line(&mut self, text: &str) {
         self.text.push_str(text);
         self.text.push_str("\n\n");
     }
 
     /// Adds a table; all columns but the first are numbers.
-    pub(super) fn table<const N: usize>(&mut self, headings: [&str; N], rows: &[[String; N]]) {
+    pub(in super::super) fn table<const N: usize>(&mut self, headings: [&str; N], rows: &[[String; N]]) {
         let rows: Vec<&[String]> = rows.iter().map(<[String; N]>::as_slice).collect();
         self.text.push_str(&table(&headings, &rows, 1));
         self.text.push('\n');
     }
 
     /// Adds whether a figure is at most what the store in Redis has been held to from the beginning.
-    pub(super) fn held_to(&mut self, what: &str, seen: f64, most: f64) {
+    pub(in super::super) fn held_to(&mut self, what: &str, seen: f64, most: f64) {
         let holds = if seen <= most { "held" } else { "**not held**" };
         self.line(&format!("{holds}: {what}: {}, where {most} is the most.", short(seen)));
     }
@@ -37,23 +37,23 @@ impl Page {
     ///
     /// # Panics
     /// When there is one of that name: whoever judged by it would not know which.
-    pub(super) fn figure(&mut self, name: impl Into<String>, value: f64) {
+    pub(in super::super) fn figure(&mut self, name: impl Into<String>, value: f64) {
         let name = name.into();
         let before = self.figures.insert(name.clone(), value);
         assert!(before.is_none(), "{name} was measured twice");
     }
 
-    pub(super) fn text(&self) -> &str {
+    pub(in super::super) fn text(&self) -> &str {
         self.text.trim_end()
     }
 
-    pub(super) fn figures(&self) -> &BTreeMap<String, f64> {
+    pub(in super::super) fn figures(&self) -> &BTreeMap<String, f64> {
         &self.figures
     }
 }
 
 /// Returns a Markdown table with aligned columns; those from the `words`-th on are numbers, on the right.
-pub(super) fn table(headings: &[&str], rows: &[&[String]], words: usize) -> String {
+pub(in super::super) fn table(headings: &[&str], rows: &[&[String]], words: usize) -> String {
     let mut widths: Vec<usize> = headings.iter().map(|heading| heading.chars().count()).collect();
     for row in rows {
         for (width, cell) in widths.iter_mut().zip(*row) {
@@ -83,7 +83,7 @@ pub(super) fn table(headings: &[&str], rows: &[&[String]], words: usize) -> Stri
 }
 
 /// Writes a figure with so many digits that they say something: three, but no fractions of large ones.
-pub(super) fn short(figure: f64) -> String {
+pub(in super::super) fn short(figure: f64) -> String {
     match figure.abs() {
         _ if figure.is_nan() => "–".to_owned(),
         size if size < 10.0 => format!("{figure:.2}"),

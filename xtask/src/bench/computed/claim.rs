@@ -4,18 +4,18 @@ use std::cmp::Ordering;
 
 /// What an algorithm costs.
 #[derive(Debug)]
-pub(super) struct Cost {
-    pub(super) name: &'static str,
+pub(in super::super) struct Cost {
+    pub(in super::super) name: &'static str,
     /// Of whatever kind; the same for all.
-    pub(super) time: f64,
-    pub(super) bytes: f64,
+    pub(in super::super) time: f64,
+    pub(in super::super) bytes: f64,
 }
 
 /// Within so much of each other two figures are the same.
 const SAME: f64 = 1.03;
 
 /// Says how it stands with the claim, and names who contradicts it.
-pub(super) fn judge(place: &str, costs: &[Cost]) -> String {
+pub(in super::super) fn judge(place: &str, costs: &[Cost]) -> String {
     let parts = [
         part("the fixed window is the fastest", costs, |cost| cost.time, "fixed window", Ordering::Less),
         part("and the smallest", costs, |cost| cost.bytes, "fixed window", Ordering::Less),

@@ -6,42 +6,42 @@ use super::page::short;
 
 /// A row of the table of aims.
 #[derive(Debug)]
-pub(super) struct Aim {
+pub(in super::super) struct Aim {
     /// What its notes are called.
-    pub(super) id: &'static str,
-    pub(super) what: &'static str,
-    pub(super) against: &'static str,
+    pub(in super::super) id: &'static str,
+    pub(in super::super) what: &'static str,
+    pub(in super::super) against: &'static str,
     /// All of them have to hold.
-    pub(super) measures: &'static [Measure],
+    pub(in super::super) measures: &'static [Measure],
 }
 
 /// A figure that an aim is judged by.
 #[derive(Debug)]
-pub(super) struct Measure {
+pub(in super::super) struct Measure {
     /// The figure's name.
-    pub(super) figure: &'static str,
+    pub(in super::super) figure: &'static str,
     /// What it is, where an aim has several.
-    pub(super) of: &'static str,
-    pub(super) bound: Bound,
+    pub(in super::super) of: &'static str,
+    pub(in super::super) bound: Bound,
 }
 
 /// On which side of a number a figure has to be.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Bound {
+pub(in super::super) enum Bound {
     AtMost(f64),
     AtLeast(f64),
 }
 
 /// How an aim fared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(in super::super) enum Verdict {
     Reached,
     Missed,
     /// A figure is not there.
     Unknown,
 }
 
-pub(super) const AIMS: [Aim; 13] = [
+pub(in super::super) const AIMS: [Aim; 13] = [
     Aim {
         id: "hot",
         what: "decision, hot key, one thread",
@@ -164,7 +164,7 @@ impl Bound {
 
 impl Aim {
     /// Returns whether the figures reach it.
-    pub(super) fn judge(&self, figures: &BTreeMap<String, f64>) -> Verdict {
+    pub(in super::super) fn judge(&self, figures: &BTreeMap<String, f64>) -> Verdict {
         let mut verdict = Verdict::Reached;
         for measure in self.measures {
             match figures.get(measure.figure) {
@@ -177,7 +177,7 @@ impl Aim {
     }
 
     /// Returns its aim in words: "at most 0.9 of its time".
-    pub(super) fn words(&self) -> String {
+    pub(in super::super) fn words(&self) -> String {
         let measures = self.measures.iter();
         let mut words: Vec<String> =
             measures.map(|measure| format!("{} {}", measure.bound.words(), measure.of)).collect();
@@ -186,7 +186,7 @@ impl Aim {
     }
 
     /// Returns what was measured, as the table shows it.
-    pub(super) fn measured(&self, figures: &BTreeMap<String, f64>) -> String {
+    pub(in super::super) fn measured(&self, figures: &BTreeMap<String, f64>) -> String {
         let shown = |measure: &Measure| {
             let figure = figures.get(measure.figure).copied().unwrap_or(f64::NAN);
             let of = if self.measures.len() > 1 { format!(" {}", measure.of) } else { String::new() };
@@ -197,7 +197,7 @@ impl Aim {
 }
 
 impl Verdict {
-    pub(super) fn words(self) -> &'static str {
+    pub(in super::super) fn words(self) -> &'static str {
         match self {
             Self::Reached => "reached",
             Self::Missed => "**not reached**",
