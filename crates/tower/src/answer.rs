@@ -1,10 +1,12 @@
 //! The layer's own answers: the one place that turns a verdict into a status.
 
+use std::fmt::Write as _;
+
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use http::request::Parts;
 use http::{Response, StatusCode};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use tidegate::policy_file::{HeaderStyle, ProblemTemplate, TemplateValues};
 use tidegate::{Denial, Disclosure, Ruling, Verdict};
 
@@ -15,6 +17,7 @@ use crate::{fields, grpc};
 /// The problem types of the rate-limit fields draft (section 5), as IANA is to register them.
 const QUOTA_EXCEEDED: &str = "https://iana.org/assignments/http-problem-types#quota-exceeded";
 const REDUCED_CAPACITY: &str = "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity";
+const PROBLEM: &str = "application/problem+json";
 const STORE_DOWN: &str = "the limiter's store is unreachable; this is not about the number of requests";
 
 /// Returns an answer with a problem body (RFC 9457) of no particular type: the status's own phrase as its title, and
@@ -23,7 +26,7 @@ const STORE_DOWN: &str = "the limiter's store is unreachable; this is not about 
 /// To a limit that counts failures it is never a success, whatever its status: nobody has looked at the request.
 pub fn problem_response<B: From<Bytes>>(status: StatusCode, detail: &str) -> Response<B> {
     let title = status.canonical_reason().unwrap_or("Error");
-    own(status, "application/problem+json", problem("about:blank", title, status, detail).to_string())
+    own(status, HeaderValue::from_static(PROBLEM), Problem::new("about:blank", title, status, detail).end())
 }
 
 /// Returns the answer to a request that went wrong before the service saw it, in the way its client reads.
@@ -92,8 +95,8 @@ fn denied<B: From<Bytes>>(denial: &Denial) -> Response<B> {
 
 fn store_down<B: From<Bytes>>() -> Response<B> {
     let status = StatusCode::SERVICE_UNAVAILABLE;
-    let body = problem(REDUCED_CAPACITY, "Temporary Reduced Capacity", status, STORE_DOWN);
-    let mut response = own(status, "application/problem+json", body.to_string());
+    let body = Problem::new(REDUCED_CAPACITY, "Temporary Reduced Capacity", status, STORE_DOWN);
+    let mut response = own(status, HeaderValue::from_static(PROBLEM), body.end());
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(fields::STORE_RETRY_SECS));
     response
 }
@@ -108,24 +111,17 @@ fn too_many<B: From<Bytes>>(
     let mut response = match template {
         ProblemTemplate::Own { content_type, text } => {
             let is_json = content_type.contains("json");
-            own(
-                status,
-                content_type,
-                if is_json { text.render_in_json(&values) } else { text.render(&values) },
-            )
+            let text = if is_json { text.render_in_json(&values) } else { text.render(&values) };
+            let content_type = HeaderValue::from_str(content_type);
+            own(status, content_type.unwrap_or(HeaderValue::from_static("text/plain")), text.into_bytes())
         }
         ProblemTemplate::Problem { type_uri, title, members, .. } => {
-            let mut body = problem(
-                type_uri.as_deref().unwrap_or(QUOTA_EXCEEDED),
-                &title.as_ref().map_or_else(|| "Quota Exceeded".to_owned(), |title| title.render(&values)),
-                status,
-                &detail(&values, template),
-            );
-            if let Value::Object(object) = &mut body {
-                describe(object, verdict, &values);
-                object.extend(members.iter().cloned());
-            }
-            own(status, "application/problem+json", body.to_string())
+            let type_uri = type_uri.as_deref().unwrap_or(QUOTA_EXCEEDED);
+            let title = title.as_ref().map(|title| title.render(&values));
+            let title = title.as_deref().unwrap_or("Quota Exceeded");
+            let mut body = Problem::new(type_uri, title, status, &detail(&values, template));
+            body.describe(verdict, &values, members);
+            own(status, HeaderValue::from_static(PROBLEM), body.end())
         }
     };
     let headers = response.headers_mut();
@@ -156,62 +152,114 @@ fn detail(values: &TemplateValues<'_>, template: &ProblemTemplate) -> String {
 
 /// Returns what a refusal says when the policy file does not.
 fn usual_detail(values: &TemplateValues<'_>) -> String {
-    let when = values.retry_after.map_or_else(String::new, |secs| format!("Try again in {}.", wait(secs)));
-    [values.says, &when].iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(" ")
+    let mut text = String::with_capacity(values.says.len().saturating_add(32));
+    text.push_str(values.says);
+    if let Some(secs) = values.retry_after {
+        text.push_str(if text.is_empty() { "Try again in " } else { " Try again in " });
+        wait(secs, &mut text);
+        text.push('.');
+    }
+    text
 }
 
 /// Says a wait to people: in seconds up to two minutes, then in minutes, hours or days, rounded up. `Retry-After` is exact.
-fn wait(secs: u64) -> String {
+fn wait(secs: u64, text: &mut String) {
     let (count, unit) = match secs {
-        1 => return "a second".to_owned(),
+        1 => return text.push_str("a second"),
         0 | 2..=120 => (secs, "seconds"),
         121..=7_200 => (secs.div_ceil(60), "minutes"),
         7_201..=345_600 => (secs.div_ceil(3_600), "hours"),
         _ => (secs.div_ceil(86_400), "days"),
     };
-    format!("{count} {unit}")
+    // Writing to a string cannot fail.
+    let _ = write!(text, "{count} {unit}");
 }
 
-/// Adds the members a client may see: which policies, which limit, its words, the wait.
-fn describe(object: &mut Map<String, Value>, verdict: &Verdict, values: &TemplateValues<'_>) {
-    let names: Vec<_> = verdict
-        .violated()
-        .filter(|one| one.limit.disclosure() == Disclosure::All)
-        .map(|one| json!(one.limit.name()))
-        .collect();
-    if !names.is_empty() {
-        object.insert("violated-policies".to_owned(), Value::Array(names));
+/// A problem's body, written member by member: under a flood it is what most requests get.
+struct Problem(Vec<u8>);
+
+/// What the body of a usual refusal takes.
+const USUAL: usize = 512;
+
+impl Problem {
+    fn new(type_uri: &str, title: &str, status: StatusCode, detail: &str) -> Self {
+        let mut problem = Self(Vec::with_capacity(USUAL));
+        problem.text("type", type_uri);
+        problem.text("title", title);
+        problem.number("status", status.as_u16().into());
+        if !detail.is_empty() {
+            problem.text("detail", detail);
+        }
+        problem
     }
-    if !values.limit.is_empty() {
-        object.insert("limit".to_owned(), json!(values.limit));
+
+    /// Adds the members a client may see: which policies, which limit, its words, the wait. Those that the file adds stand
+    /// behind them, or in the place of the one that has their name.
+    fn describe(&mut self, verdict: &Verdict, values: &TemplateValues<'_>, members: &[(String, Value)]) {
+        let mut tells = verdict.violated().filter(|one| one.limit.disclosure() == Disclosure::All).peekable();
+        if tells.peek().is_some() {
+            self.name("violated-policies");
+            for (place, one) in tells.enumerate() {
+                self.0.push(if place > 0 { b',' } else { b'[' });
+                self.value(one.limit.name());
+            }
+            self.0.push(b']');
+        }
+        let own = |name: &str| match name {
+            "limit" => !values.limit.is_empty(),
+            "says" => !values.says.is_empty(),
+            "retry-after" => values.retry_after.is_some(),
+            _ => false,
+        };
+        for name in ["limit", "says", "retry-after"].into_iter().filter(|name| own(name)) {
+            match (members.iter().find(|(member, _)| member == name), name) {
+                (Some((_, value)), _) => self.member(name, value),
+                (None, "limit") => self.text(name, values.limit),
+                (None, "says") => self.text(name, values.says),
+                (None, _) => self.number(name, values.retry_after.unwrap_or_default()),
+            }
+        }
+        members.iter().filter(|(name, _)| !own(name)).for_each(|(name, value)| self.member(name, value));
     }
-    if !values.says.is_empty() {
-        object.insert("says".to_owned(), json!(values.says));
+
+    fn text(&mut self, name: &str, text: &str) {
+        self.name(name);
+        self.value(text);
     }
-    if let Some(secs) = values.retry_after {
-        object.insert("retry-after".to_owned(), json!(secs));
+
+    fn number(&mut self, name: &str, number: u64) {
+        self.name(name);
+        // Writing to memory cannot fail.
+        let _ = serde_json::to_writer(&mut self.0, &number);
+    }
+
+    fn member(&mut self, name: &str, value: &Value) {
+        self.name(name);
+        let _ = serde_json::to_writer(&mut self.0, value);
+    }
+
+    fn name(&mut self, name: &str) {
+        self.0.push(if self.0.is_empty() { b'{' } else { b',' });
+        self.value(name);
+        self.0.push(b':');
+    }
+
+    fn value(&mut self, text: &str) {
+        let _ = serde_json::to_writer(&mut self.0, text);
+    }
+
+    fn end(mut self) -> Vec<u8> {
+        self.0.push(b'}');
+        self.0
     }
 }
 
-fn problem(type_uri: &str, title: &str, status: StatusCode, detail: &str) -> Value {
-    let mut object = Map::new();
-    object.insert("type".to_owned(), json!(type_uri));
-    object.insert("title".to_owned(), json!(title));
-    object.insert("status".to_owned(), json!(status.as_u16()));
-    if !detail.is_empty() {
-        object.insert("detail".to_owned(), json!(detail));
-    }
-    Value::Object(object)
-}
-
-fn own<B: From<Bytes>>(status: StatusCode, content_type: &str, body: String) -> Response<B> {
+fn own<B: From<Bytes>>(status: StatusCode, content_type: HeaderValue, body: Vec<u8>) -> Response<B> {
     let mut response = Response::new(B::from(Bytes::from(body)));
     *response.status_mut() = status;
     response.extensions_mut().insert(OwnAnswer);
     let headers = response.headers_mut();
-    if let Ok(content_type) = HeaderValue::from_str(content_type) {
-        headers.insert(CONTENT_TYPE, content_type);
-    }
+    headers.insert(CONTENT_TYPE, content_type);
     // A refusal is about this moment; a 429 must not be stored in any case (RFC 6585, section 4).
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
@@ -234,7 +282,9 @@ mod tests {
             (345_600, "96 hours"),
             (345_601, "5 days"),
         ] {
-            assert_eq!(wait(secs), words, "{secs}");
+            let mut text = String::new();
+            wait(secs, &mut text);
+            assert_eq!(text, words, "{secs}");
         }
     }
 }

@@ -3,8 +3,7 @@
 //! Only enforced limits whose rule tells everything are listed. An allowed request gets them all, the tightest first,
 //! since many clients read one; a refused one gets those it violated, so that no `t` lies past `Retry-After`.
 
-use std::fmt::Write as _;
-
+use bytes::BytesMut;
 use http::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use tidegate::policy_file::{HeaderStyle, ResetUnit};
 use tidegate::{Degraded, Disclosure, LimitDecision, Retry, Ruling, Span, Verdict};
@@ -70,26 +69,32 @@ pub(crate) fn add(headers: &mut HeaderMap, verdict: &Verdict, styles: &[HeaderSt
     if let Some(mark) = mark {
         headers.insert(&DEGRADED, HeaderValue::from_static(mark));
     }
-    let shown = shown(verdict);
-    let Some(first) = shown.first() else { return };
+    let Some(first) = shown(verdict).next() else { return };
+    let mut values = Values::default();
     for style in styles {
         match style {
             HeaderStyle::Ietf => {
-                append(headers, &POLICY, &policies(verdict));
-                append(headers, &STANDING, &standings(&shown));
+                values.policies(verdict);
+                values.append(headers, &POLICY);
+                values.standings(verdict);
+                values.append(headers, &STANDING);
             }
             HeaderStyle::Draft03 => {
-                let all = disclosed(verdict).fold(first.decision.limit.to_string(), |mut text, one| {
-                    // Writing to a string cannot fail.
-                    let _ = write!(text, ", {};w={}", one.decision.limit, window(one));
-                    text
-                });
-                triple(headers, &DRAFT, first, &all, wait(first).map(ceil_secs));
+                if !DRAFT.is_spoken_for(headers) {
+                    values.number(first.decision.limit.into());
+                    for one in disclosed(verdict) {
+                        values.text(", ").number(one.decision.limit.into()).text(";w=").number(window(one));
+                    }
+                    values.triple(headers, &DRAFT, first, wait(first).map(ceil_secs));
+                }
             }
             HeaderStyle::XRateLimit(unit) => {
-                let reset = wait(first).map(|wait| reset(wait, *unit, verdict));
                 let names = if *unit == ResetUnit::ResetOn { &RESET_ON } else { &CUSTOM };
-                triple(headers, names, first, &first.decision.limit.to_string(), reset);
+                if !names.is_spoken_for(headers) {
+                    values.number(first.decision.limit.into());
+                    let reset = wait(first).map(|wait| reset(wait, *unit, verdict));
+                    values.triple(headers, names, first, reset);
+                }
             }
         }
     }
@@ -121,34 +126,21 @@ fn disclosed(verdict: &Verdict) -> impl Iterator<Item = &LimitDecision> {
     verdict.decisions().iter().filter(tells)
 }
 
-/// Returns the limits whose standing is shown, the most telling first.
-fn shown(verdict: &Verdict) -> Vec<&LimitDecision> {
+/// Returns the limits whose standing is shown, the most telling first; equals in the order of the policy. Each is looked for
+/// anew, since they are few and a list of them would be an allocation a request.
+fn shown(verdict: &Verdict) -> impl Iterator<Item = &LimitDecision> {
     let refused = verdict.retry().is_some();
-    let mut shown: Vec<_> =
-        disclosed(verdict).filter(|one| !refused || !one.decision.is_admitted()).collect();
-    // The sort is stable: equals stay in the order of the policy.
-    shown.sort_by_key(|one| (std::cmp::Reverse(one.decision.retry()), one.decision.remaining));
-    shown
-}
-
-/// Returns `"name";q=5;w=60, …`.
-fn policies(verdict: &Verdict) -> String {
-    let items = disclosed(verdict)
-        .map(|one| format!("{};q={};w={}", quoted(one.limit.name()), one.decision.limit, window(one)));
-    items.collect::<Vec<_>>().join(", ")
-}
-
-/// Returns `"name";r=0;t=10, …`.
-fn standings(shown: &[&LimitDecision]) -> String {
-    let items = shown.iter().map(|one| {
-        let mut item = format!("{};r={}", quoted(one.limit.name()), one.decision.remaining);
-        if let Some(wait) = wait(one) {
-            // Writing to a string cannot fail.
-            let _ = write!(item, ";t={}", ceil_secs(wait));
-        }
-        item
-    });
-    items.collect::<Vec<_>>().join(", ")
+    let mut last = None;
+    std::iter::from_fn(move || {
+        let all = disclosed(verdict).filter(|one| !refused || !one.decision.is_admitted()).enumerate();
+        let ranked = all.map(|(place, one)| {
+            ((std::cmp::Reverse(one.decision.retry()), one.decision.remaining, place), one)
+        });
+        let next =
+            ranked.filter(|(rank, _)| last.is_none_or(|last| *rank > last)).min_by_key(|(rank, _)| *rank);
+        last = next.map(|(rank, _)| rank);
+        next.map(|(_, one)| one)
+    })
 }
 
 /// Returns how long the shown remaining units are to last: until the request would pass, until one unit comes back
@@ -181,36 +173,95 @@ fn ceil_secs(span: Span) -> u64 {
     span.ceil_secs().min(999_999_999_999_999)
 }
 
-/// Returns a structured-field string; what it cannot hold is shown as `?`.
-fn quoted(name: &str) -> String {
-    let mut out = String::with_capacity(name.len().saturating_add(2));
-    out.push('"');
-    for char in name.chars() {
-        match char {
-            '"' | '\\' => out.extend(['\\', char]),
-            ' '..='~' => out.push(char),
-            _ => out.push('?'),
+/// What the fields of two limits take, with room for the names.
+const USUAL: usize = 192;
+
+/// The values of an answer's fields, written one after the other into one buffer that they share.
+#[derive(Default)]
+struct Values(BytesMut);
+
+impl Values {
+    /// Adds what has been written since the last field.
+    fn append(&mut self, headers: &mut HeaderMap, name: &HeaderName) {
+        if let Ok(value) = HeaderValue::from_maybe_shared(self.0.split().freeze()) {
+            headers.append(name, value);
         }
     }
-    out.push('"');
-    out
-}
 
-fn append(headers: &mut HeaderMap, name: &HeaderName, value: &str) {
-    if let Ok(value) = HeaderValue::from_str(value) {
-        headers.append(name, value);
+    /// Writes `"name";q=5;w=60, …`.
+    fn policies(&mut self, verdict: &Verdict) {
+        for (place, one) in disclosed(verdict).enumerate() {
+            self.item(place, one.limit.name()).text(";q=").number(one.decision.limit.into());
+            self.text(";w=").number(window(one));
+        }
+    }
+
+    /// Writes `"name";r=0;t=10, …`.
+    fn standings(&mut self, verdict: &Verdict) {
+        for (place, one) in shown(verdict).enumerate() {
+            self.item(place, one.limit.name()).text(";r=").number(one.decision.remaining.into());
+            if let Some(wait) = wait(one) {
+                self.text(";t=").number(ceil_secs(wait));
+            }
+        }
+    }
+
+    /// Adds what has been written as the limit of a triple, and the rest of it.
+    fn triple(&mut self, headers: &mut HeaderMap, names: &Triple, first: &LimitDecision, reset: Option<u64>) {
+        self.append(headers, &names.limit);
+        self.number(first.decision.remaining.into());
+        self.append(headers, &names.remaining);
+        if let Some(reset) = reset {
+            self.number(reset);
+            self.append(headers, &names.reset);
+        }
+    }
+
+    /// Writes a structured-field string, an item of a list; what it cannot hold is shown as `?`.
+    fn item(&mut self, place: usize, name: &str) -> &mut Self {
+        self.text(if place > 0 { ", \"" } else { "\"" });
+        if name.bytes().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\')) {
+            return self.text(name).text("\"");
+        }
+        for char in name.chars() {
+            let mut spelled = [0; 4];
+            match char {
+                '"' => self.text("\\\""),
+                '\\' => self.text("\\\\"),
+                ' '..='~' => self.text(char.encode_utf8(&mut spelled)),
+                _ => self.text("?"),
+            };
+        }
+        self.text("\"")
+    }
+
+    fn text(&mut self, text: &str) -> &mut Self {
+        if self.0.capacity() == 0 {
+            self.0.reserve(USUAL);
+        }
+        self.0.extend_from_slice(text.as_bytes());
+        self
+    }
+
+    fn number(&mut self, number: u64) -> &mut Self {
+        let mut digits = [b'0'; 20];
+        let (mut rest, mut start) = (number, digits.len());
+        for digit in digits.iter_mut().rev() {
+            *digit |= u8::try_from(rest % 10).unwrap_or_default();
+            start = start.saturating_sub(1);
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        let digits = digits.get(start..).and_then(|digits| std::str::from_utf8(digits).ok());
+        self.text(digits.unwrap_or_default())
     }
 }
 
-fn triple(headers: &mut HeaderMap, names: &Triple, first: &LimitDecision, limit: &str, reset: Option<u64>) {
-    let spoken_for =
-        [&names.limit, &names.remaining, &names.reset].iter().any(|name| headers.contains_key(*name));
-    if spoken_for {
-        return;
-    }
-    append(headers, &names.limit, limit);
-    append(headers, &names.remaining, &first.decision.remaining.to_string());
-    if let Some(reset) = reset {
-        append(headers, &names.reset, &reset.to_string());
+impl Triple {
+    /// Returns whether the service behind tells its own.
+    fn is_spoken_for(&self, headers: &HeaderMap) -> bool {
+        [&self.limit, &self.remaining, &self.reset].into_iter().any(|name| headers.contains_key(name))
     }
 }

@@ -11,7 +11,8 @@ pub(crate) async fn until_slot(limiter: &Limiter, verdict: &mut Verdict) -> Pend
         return verdict.take_pending();
     }
     let waiter = Waiter { limiter: limiter.clone(), receipt: Some(verdict.take_receipt()) };
-    tokio::time::sleep(delay.as_duration()).await;
+    // In a box, since few requests are held and all would carry the timer about.
+    Box::pin(tokio::time::sleep(delay.as_duration())).await;
     waiter.served()
 }
 

@@ -96,7 +96,7 @@ where
     S: Service<Request<ReplayedBody<B>>, Response = Response<R>> + Clone + Send + 'static,
     S::Future: Send,
     B: Body<Data = Bytes> + Unpin + Send + 'static,
-    R: Send,
+    R: Send + 'static,
 {
     type Response = Response<AnswerBody<R>>;
     type Error = S::Error;
@@ -111,7 +111,7 @@ where
         let ready = self.inner.clone();
         let ready = std::mem::replace(&mut self.inner, ready);
         let layer = Arc::clone(&self.layer);
-        Box::pin(async move { layer.pass(request, ready).await })
+        Box::pin(layer.pass(request, ready))
     }
 }
 
@@ -119,7 +119,7 @@ impl LimitLayer {
     /// Takes a request through the limiter: read its key body, check, hold until its slot, pass on or refuse; then give
     /// back what a success gives back.
     async fn pass<S, B, R>(
-        &self,
+        self: Arc<Self>,
         request: Request<B>,
         mut inner: S,
     ) -> Result<Response<AnswerBody<R>>, S::Error>
@@ -134,19 +134,19 @@ impl LimitLayer {
         };
         let (head, body) = request.into_parts();
         let peer = self.peer.of(&head);
-        let (mut body, bytes) = match read_body(policy, &head, peer, body).await {
-            Ok(read) => read,
-            Err(mut answer) => {
-                if head.version <= Version::HTTP_11 {
-                    answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-                }
-                return Ok(answer);
+        let (mut body, bytes) = if policy.needs_body(&seen(&head, peer, None)) {
+            // In a box, since few requests need it and all would carry its room about.
+            match Box::pin(read_body(policy, &head, body)).await {
+                Ok(read) => read,
+                Err(answer) => return Ok(answer),
             }
+        } else {
+            (ReplayedBody::untouched(body), None)
         };
         let seen = seen(&head, peer, bytes.as_deref());
         let mut verdict = in_force.check_with(&seen, None, CheckOptions::default()).await;
         if let Some(mut refusal) = answer::refused(&head, &verdict, &policy.headers, &policy.problem) {
-            if !is_whole(&head, &mut body).await {
+            if !has_ended(&head, &body) && !Box::pin(is_whole(&head, &mut body)).await {
                 refusal.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }
             return Ok(refusal);
@@ -166,25 +166,31 @@ impl LimitLayer {
     }
 }
 
-/// Reads the body when a limit reads it; what was read is replayed to the service behind.
+/// Reads the body since a limit reads it; what was read is replayed to the service behind.
 async fn read_body<B, R>(
     policy: &Policy,
     head: &Parts,
-    peer: Option<IpAddr>,
     body: B,
 ) -> Result<(ReplayedBody<B>, Option<Bytes>), Response<AnswerBody<R>>>
 where
     B: Body<Data = Bytes> + Unpin,
 {
-    if !policy.needs_body(&seen(head, peer, None)) {
-        return Ok((ReplayedBody::untouched(body), None));
-    }
     let most = policy.gateway.as_ref().map_or(MAX_KEY_BODY, |gateway| gateway.max_key_body);
-    match tokio::time::timeout(KEY_BODY_TIMEOUT, ReplayedBody::read_whole(body, most)).await {
-        Ok(Ok((body, bytes))) => Ok((body, Some(bytes))),
-        Ok(Err(error)) => Err(answer::unreadable(head, error, most)),
-        Err(_) => Err(answer::too_slow(head)),
+    let mut answer = match tokio::time::timeout(KEY_BODY_TIMEOUT, ReplayedBody::read_whole(body, most)).await
+    {
+        Ok(Ok((body, bytes))) => return Ok((body, Some(bytes))),
+        Ok(Err(error)) => answer::unreadable(head, error, most),
+        Err(_) => answer::too_slow(head),
+    };
+    if head.version <= Version::HTTP_11 {
+        answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
+    Err(answer)
+}
+
+/// Returns whether there is nothing more to come of a request, or another may come all the same.
+fn has_ended<B: Body<Data = Bytes>>(head: &Parts, body: &ReplayedBody<B>) -> bool {
+    head.version > Version::HTTP_11 || body.is_end_stream()
 }
 
 /// Sees to the rest of a request that is refused, and returns whether its connection can go on.
@@ -196,9 +202,6 @@ async fn is_whole<B>(head: &Parts, body: &mut ReplayedBody<B>) -> bool
 where
     B: Body<Data = Bytes> + Unpin,
 {
-    if head.version > Version::HTTP_11 || body.is_end_stream() {
-        return true;
-    }
     let most = u64::try_from(MOST_THROWN_AWAY).unwrap_or(u64::MAX);
     if head.headers.contains_key(EXPECT) || body.size_hint().lower() > most {
         return false;
