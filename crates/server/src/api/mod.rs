@@ -48,6 +48,7 @@ pub(crate) use fields::{Members, Whole};
 pub use token::{Token, TokenError, TokenInForce};
 
 use book::Book;
+use forward::Forward;
 use names::NamesInForce;
 
 use crate::front::{Busiest, Face};
@@ -59,6 +60,10 @@ pub const MAX_CALL_BYTES: usize = 1 << 20;
 /// What is here, for whoever looks elsewhere.
 const HERE: &str =
     "/v1/check, /v1/outcome, /v1/refund, /v1/why, /v1/policy, /openapi.json, /auth and /auth/nginx (api)";
+
+/// The paths of the calls that come most often.
+const CHECK: &str = "/v1/check";
+const AUTH: &str = "/auth";
 
 /// What the handlers share.
 #[derive(Debug, Clone)]
@@ -103,7 +108,7 @@ pub fn service(limiter: Limiter, token: impl Into<TokenInForce>) -> Face<Checks>
     );
     let calls = calls.layer(axum::middleware::from_fn_with_state(token.clone(), demand));
     let demanded = token.clone();
-    let forward = forward::routes(limiter.clone(), token.clone());
+    let forward = Forward::new(limiter.clone(), token.clone());
     let names = Arc::<NamesInForce>::default();
     let (described, of) = (limiter.clone(), Arc::clone(&names));
     let document = get(move || {
@@ -111,15 +116,16 @@ pub fn service(limiter: Limiter, token: impl Into<TokenInForce>) -> Face<Checks>
         std::future::ready(openapi::answer(document))
     });
     let api = Api { limiter, book: Arc::default(), names };
-    let checks = Checks { api: api.clone().into(), token: demanded };
+    let checks = Checks { api: api.clone().into(), forward: forward.clone(), token: demanded };
     let routes = with_problems(Router::new().nest("/v1", calls).route("/openapi.json", document), HERE);
-    Face::new(checks, with_methods(routes.with_state(api).merge(forward)))
+    Face::new(checks, with_methods(routes.with_state(api).merge(forward::routes(forward))))
 }
 
-/// Calls of `/v1/check` by whoever has the token.
+/// Calls of `/v1/check` by whoever has the token, and of `/auth`.
 #[derive(Debug, Clone)]
 pub struct Checks {
     api: Arc<Api>,
+    forward: Forward,
     token: TokenInForce,
 }
 
@@ -127,15 +133,19 @@ impl Busiest for Checks {
     type Body = Full<Bytes>;
 
     fn takes<B>(&self, request: &Request<B>) -> bool {
-        request.method() == Method::POST
-            && request.uri().path() == "/v1/check"
-            && self.token.admits(request.headers())
+        match request.uri().path() {
+            CHECK => request.method() == Method::POST && self.token.admits(request.headers()),
+            path => path == AUTH,
+        }
     }
 
     async fn answer<B>(self, request: Request<B>) -> Response<Either<Full<Bytes>, Body>>
     where
         B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
     {
+        if request.uri().path() == AUTH {
+            return self.forward.answer(request.into_parts().0).await;
+        }
         match check::answer(&self.api, request).await {
             Ok(checked) => checked.map(Either::Left),
             Err(problem) => problem.into_response().map(Either::Right),

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use http::HeaderMap;
+use smallvec::SmallVec;
 use tidegate_policy as file;
 use tidegate_policy::{Descriptor, Matched, Seen};
 
@@ -22,22 +23,23 @@ const STANDING_IN: &str = "(descriptor)";
 #[derive(Debug, Default)]
 pub(crate) struct Call {
     pub(crate) plan: Plan,
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: SmallVec<[Part; 1]>,
 }
 
 /// What is asked about one of its descriptors.
 #[derive(Debug, Default)]
 pub(super) struct Part {
-    pub(super) rules: Vec<usize>,
+    pub(super) rules: SmallVec<[usize; 2]>,
     pub(super) unlimited: bool,
     /// The places of its limits in the plan.
-    pub(super) places: Vec<usize>,
+    pub(super) places: SmallVec<[usize; 4]>,
     /// Those of its limits that refuse only with all others of their kind.
-    pub(super) quotas: Vec<usize>,
+    pub(super) quotas: SmallVec<[usize; 2]>,
 }
 
 /// A descriptor's rules, those that replace others and those that are replaced among them.
-type Applying<'a> = Vec<Matched<'a>>;
+type Applying<'a> = SmallVec<[Matched<'a>; 1]>;
+type AllSeen<'a> = SmallVec<[Seen<'a>; 1]>;
 
 impl Call {
     /// Returns the places in the plan of the limits of one descriptor.
@@ -100,7 +102,7 @@ impl Compiled {
         let shadow = self.policy.mode == file::Mode::Shadow;
         let headers = HeaderMap::new();
         let now = self.dates.at(options);
-        let seen: Vec<Seen<'_>> =
+        let seen: AllSeen<'_> =
             asks.iter().map(|ask| self.policy.see_descriptor(ask.descriptor, &headers, now)).collect();
         let applying = self.applying(asks, &seen, options);
         let mut enforced = false;
@@ -125,15 +127,17 @@ impl Compiled {
         asks: &[DescriptorAsk<'_>],
         seen: &'a [Seen<'a>],
         options: CheckOptions,
-    ) -> Vec<Applying<'a>> {
+    ) -> SmallVec<[Applying<'a>; 1]> {
         let all = asks.iter().zip(seen).map(|(ask, seen)| {
             let stands_in = ask.limit.is_some();
             let applying = self.policy.matching(seen).filter(|_| !stands_in);
             applying.collect::<Applying<'a>>()
         });
-        let mut all: Vec<Applying<'a>> = all.collect();
-        let mut counted = HashSet::new();
-        for matched in all.iter().flatten().filter(|matched| counted.insert(matched.index)) {
+        let mut all: SmallVec<[Applying<'a>; 1]> = all.collect();
+        let mut found: SmallVec<[&Matched<'a>; 4]> = all.iter().flatten().collect();
+        found.sort_unstable_by_key(|matched| matched.index);
+        found.dedup_by_key(|matched| matched.index);
+        for matched in found {
             self.count_match(matched, options);
         }
         let replaced: HashSet<&'a String> = all

@@ -25,7 +25,7 @@ impl Call {
                 None if part.unlimited && part.places.is_empty() => DescriptorStatus::Unlimited,
                 None => DescriptorStatus::Unmatched,
             };
-            DescriptorAnswer { rules: part.rules.clone(), status }
+            DescriptorAnswer { rules: part.rules.to_vec(), status }
         };
         self.parts.iter().map(answer).collect()
     }

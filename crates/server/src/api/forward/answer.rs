@@ -5,6 +5,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use http_body_util::Full;
 use tidegate::Verdict;
 use tidegate::policy_file::Policy;
 use tidegate_tower::{answer_fields, refusal};
@@ -13,7 +14,7 @@ use tidegate_tower::{answer_fields, refusal};
 static STATUS: HeaderName = HeaderName::from_static("x-ratelimit-status");
 
 /// An answer to keep.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Answer {
     status: StatusCode,
     headers: HeaderMap,
@@ -34,10 +35,11 @@ impl Answer {
         Self { status: StatusCode::OK, headers, body: Bytes::new() }
     }
 
-    pub(super) fn response(&self) -> Response {
-        let mut response = Response::new(Body::from(self.body.clone()));
+    /// Returns it as it is sent.
+    pub(super) fn response(self) -> http::Response<Full<Bytes>> {
+        let mut response = http::Response::new(Full::new(self.body));
         *response.status_mut() = self.status;
-        *response.headers_mut() = self.headers.clone();
+        *response.headers_mut() = self.headers;
         response
     }
 }

@@ -21,9 +21,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
+use bytes::Bytes;
+use http::request::Parts;
+use http_body_util::{Either, Full};
 use tidegate::{CheckOptions, Limiter, Snapshot, Span};
 use tokio::sync::watch;
 
@@ -35,32 +39,36 @@ use super::TokenInForce;
 
 /// What both routes share.
 #[derive(Debug, Clone)]
-struct Forward {
+pub(super) struct Forward {
     limiter: Limiter,
     door: Arc<Door>,
     repeats: Arc<Repeats>,
 }
 
-/// Builds the routes; with a token, a call has to bring it in a field of its own ([`door::TOKEN`]).
-pub(super) fn routes(limiter: Limiter, token: TokenInForce) -> Router {
-    let forward = Forward { limiter, door: Arc::new(Door::new(token)), repeats: Arc::default() };
+/// Builds the routes.
+pub(super) fn routes(forward: Forward) -> Router {
     Router::new().route("/auth", any(auth)).route("/auth/nginx", any(nginx)).with_state(forward)
 }
 
 async fn auth(State(forward): State<Forward>, request: Request) -> Response {
-    forward.answer(request).await
+    forward.answer(request.into_parts().0).await.map(Body::new)
 }
 
 async fn nginx(State(forward): State<Forward>, request: Request) -> Response {
-    answer::for_nginx(forward.answer(request).await)
+    answer::for_nginx(auth(State(forward), request).await)
 }
 
 impl Forward {
+    /// With a token, a call has to bring it in a field of its own ([`door::TOKEN`]).
+    pub(super) fn new(limiter: Limiter, token: TokenInForce) -> Self {
+        Self { limiter, door: Arc::new(Door::new(token)), repeats: Arc::default() }
+    }
+
     /// Answers a call as the gateway would answer the request it is about.
-    async fn answer(&self, request: Request) -> Response {
-        match self.decide(request).await {
-            Ok(answer) => answer.response(),
-            Err(turned) => turned.into_response(),
+    pub(super) async fn answer(&self, head: Parts) -> http::Response<Either<Full<Bytes>, Body>> {
+        match self.decide(head).await {
+            Ok(answer) => answer.response().map(Either::Left),
+            Err(turned) => turned.into_response().map(Either::Right),
         }
     }
 
@@ -68,16 +76,15 @@ impl Forward {
     ///
     /// # Errors
     /// When the call is itself at fault.
-    async fn decide(&self, request: Request) -> Result<Arc<Answer>, Turned> {
+    async fn decide(&self, mut head: Parts) -> Result<Answer, Turned> {
         let in_force = self.limiter.snapshot();
-        let (mut head, _) = request.into_parts();
         let peer = self.door.admit(&mut head, in_force.policy())?;
         let original = Original::read(head, peer).map_err(|error| self.door.unreadable(error))?;
         let id = in_force.policy().and_then(|policy| original.id(policy));
-        let Some(id) = id else { return Ok(Arc::new(check(&in_force, &original).await)) };
+        let Some(id) = id else { return Ok(check(&in_force, &original).await) };
         let mut telling = self.repeats.first_or_begin(id, Instant::now(), || begin(in_force, original));
         let told = telling.wait_for(Option::is_some).await.ok().and_then(|answer| answer.clone());
-        told.ok_or(Turned::Lost)
+        told.map(Arc::unwrap_or_clone).ok_or(Turned::Lost)
     }
 }
 

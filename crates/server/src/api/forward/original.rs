@@ -9,15 +9,21 @@ use std::net::IpAddr;
 
 use http::header::HOST;
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Method, Uri};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use sha2::{Digest, Sha256};
 use tidegate::policy_file::{self, Policy};
 
 use super::repeats::RequestId;
 
-const METHOD: [&str; 2] = ["x-forwarded-method", "x-original-method"];
-const URI: [&str; 2] = ["x-forwarded-uri", "x-original-uri"];
-const HOST_NAME: [&str; 1] = ["x-forwarded-host"];
+// Names that are known need not be read each time a field is looked for.
+static METHOD: [HeaderName; 2] =
+    [HeaderName::from_static("x-forwarded-method"), HeaderName::from_static("x-original-method")];
+static URI: [HeaderName; 2] =
+    [HeaderName::from_static("x-forwarded-uri"), HeaderName::from_static("x-original-uri")];
+static HOST_NAME: [HeaderName; 1] = [HeaderName::from_static("x-forwarded-host")];
+/// Where an absolute URI and a field each name a host.
+static URI_AND_HOST: [HeaderName; 2] =
+    [HeaderName::from_static("x-forwarded-uri"), HeaderName::from_static("x-forwarded-host")];
 
 /// The longest URI in bytes, as on the listeners.
 const MAX_URI: usize = 8 * 1024;
@@ -30,11 +36,11 @@ const MAX_ID: usize = 256;
 #[derive(Debug)]
 pub(super) enum Unreadable {
     /// Neither field is there.
-    Missing(&'static [&'static str]),
+    Missing(&'static [HeaderName]),
     /// The values differ.
-    Conflict(&'static [&'static str]),
+    Conflict(&'static [HeaderName]),
     /// The value is none.
-    Unusable(&'static str, &'static str),
+    Unusable(&'static HeaderName, &'static str),
 }
 
 impl fmt::Display for Unreadable {
@@ -46,7 +52,7 @@ impl fmt::Display for Unreadable {
             Self::Conflict(names) => write!(
                 f,
                 "`{}` say different things of one request: let the proxy set one, and drop the client's own",
-                names.join("` and `")
+                names.iter().map(HeaderName::as_str).collect::<Vec<_>>().join("` and `")
             ),
             Self::Unusable(name, why) => write!(f, "`{name}` {why}"),
         }
@@ -72,13 +78,13 @@ impl Original {
         let headers = head.headers;
         let method = told(&headers, &METHOD)?.ok_or(Unreadable::Missing(&METHOD))?;
         let method = Method::from_bytes(method.as_bytes()).ok().filter(|it| it.as_str().len() <= MAX_METHOD);
-        let method = method.ok_or(Unreadable::Unusable(METHOD[0], "is not a method such as GET"))?;
+        let method = method.ok_or(Unreadable::Unusable(&METHOD[0], "is not a method such as GET"))?;
         let uri = uri(told(&headers, &URI)?.ok_or(Unreadable::Missing(&URI))?)?;
         let named = told(&headers, &HOST_NAME)?.map(host).transpose()?;
         if let (Some(authority), Some(named)) = (uri.authority(), &named)
             && !authority.as_str().eq_ignore_ascii_case(named)
         {
-            return Err(Unreadable::Conflict(&["x-forwarded-uri", "x-forwarded-host"]));
+            return Err(Unreadable::Conflict(&URI_AND_HOST));
         }
         let own = || head.uri.authority().map(|authority| authority.as_str().to_owned());
         let field = || headers.get(HOST).and_then(|host| host.to_str().ok()).map(str::to_owned);
@@ -131,9 +137,9 @@ fn add(digest: &mut Sha256, part: &[u8]) {
 /// Returns the one value that all lines of some fields have, if there is one.
 fn told<'a>(
     headers: &'a HeaderMap,
-    names: &'static [&'static str],
+    names: &'static [HeaderName],
 ) -> Result<Option<&'a HeaderValue>, Unreadable> {
-    let mut values = names.iter().flat_map(|name| headers.get_all(*name));
+    let mut values = names.iter().flat_map(|name| headers.get_all(name));
     let Some(first) = values.next() else { return Ok(None) };
     if values.any(|other| other != first) {
         return Err(Unreadable::Conflict(names));
@@ -143,7 +149,7 @@ fn told<'a>(
 
 /// Reads path and query, or an absolute form, as our own listeners read a request's target.
 fn uri(value: &HeaderValue) -> Result<Uri, Unreadable> {
-    let unusable = |why| Unreadable::Unusable(URI[0], why);
+    let unusable = |why| Unreadable::Unusable(&URI[0], why);
     if value.len() > MAX_URI {
         return Err(unusable("is longer than 8192 bytes"));
     }
@@ -163,7 +169,7 @@ fn host(value: &HeaderValue) -> Result<String, Unreadable> {
     let is_host = !text.is_empty()
         && text.len() <= MAX_HOST
         && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b',');
-    if is_host { Ok(text.to_owned()) } else { Err(Unreadable::Unusable(HOST_NAME[0], "is not one host")) }
+    if is_host { Ok(text.to_owned()) } else { Err(Unreadable::Unusable(&HOST_NAME[0], "is not one host")) }
 }
 
 #[cfg(test)]
