@@ -1,5 +1,7 @@
 //! A verdict as the API tells it.
 
+mod json;
+
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Response};
@@ -9,9 +11,6 @@ use smallvec::SmallVec;
 use tidegate::policy_file::HeaderStyle;
 use tidegate::{Degraded, LimitDecision, Retry, Ruling, Span, Verdict};
 use utoipa::ToSchema;
-
-/// The room that most verdicts need, with two limits.
-const USUAL_BYTES: usize = 1_536;
 
 /// What becomes of a request.
 #[derive(Debug, Clone, Copy, serde::Serialize, ToSchema)]
@@ -181,12 +180,7 @@ impl<'a> Checked<'a> {
 impl Checked<'_> {
     /// Returns the verdict as the answer to a call.
     pub(super) fn response(&self) -> Response<Full<Bytes>> {
-        let mut json = Vec::with_capacity(USUAL_BYTES);
-        // Writing to memory cannot fail, and every name is a text.
-        if let Err(error) = serde_json::to_writer(&mut json, self) {
-            tracing::error!(%error, "a verdict could not be written down");
-        }
-        let mut response = Response::new(Full::new(json.into()));
+        let mut response = Response::new(Full::new(self.write().into()));
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         response
