@@ -50,14 +50,14 @@ impl Busiest for Calls {
         let (head, mut body) = request.into_parts();
         let answered = match read(&mut body).await {
             Err(status) => Err(status),
-            Ok(read) => match read.message() {
-                Some(asked) => self.face.answer(asked).await,
-                None => {
+            Ok(read) => {
+                let Some(asked) = read.message() else {
                     let body = Replayed { ahead: Some(read.bytes), rest: body };
                     let face = Face::clone(&self.face);
                     return by_library(face, Request::from_parts(head, body)).await.map(Either::Right);
-                }
-            },
+                };
+                self.face.answer(asked).await
+            }
         };
         match answered {
             Ok(reply) => Reply::of(&reply).map(Either::Left),

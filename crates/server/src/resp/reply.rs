@@ -47,7 +47,9 @@ impl Reply {
             Self::Integer(number) => line(out, ':', number),
             Self::Numbers(numbers) => {
                 line(out, '*', numbers.len());
-                numbers.iter().for_each(|number| line(out, ':', number));
+                for number in numbers {
+                    line(out, ':', number);
+                }
             }
             Self::Bulk(bytes) => {
                 line(out, '$', bytes.len());
