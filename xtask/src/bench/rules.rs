@@ -1,12 +1,14 @@
 //! Many rules: what a request costs when the policy has ten of them, and when it has ten thousand.
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use tidegate::Limiter;
-use tidegate::policy_file::{Request, parse_embedded};
+use tidegate::files::load_embedded;
+use tidegate::policy_file::Request;
 
 use super::Scale;
 use super::computed::figures::{median, ratio};
@@ -14,13 +16,15 @@ use super::computed::page::{Page, short};
 use super::gateway::start_tidegate;
 use super::memory::check::checked;
 use super::memory::race::{self, Runner, each_of};
-use super::process::{Process, free_port};
+use super::process::{Process, file, free_port};
 use super::redis::keys::Random;
 use super::subject::{Seen, Turn};
 use super::wrk::{self, Asks};
 
 /// How many rules a policy has, the fewest first.
 const RULES: [u32; 4] = [10, 100, 1_000, 10_000];
+/// How many of them stand in one file.
+const TEAM: usize = 2_500;
 /// How many different requests there are, whatever the number of rules: as many keys in the store, then.
 const REQUESTS: u32 = 10_000;
 const ROUNDS: u32 = 30;
@@ -45,7 +49,10 @@ pub(super) fn measure(scale: Scale, page: &mut Page) -> Result<()> {
 fn in_process(scale: Scale, page: &mut Page) -> Result<()> {
     let limiters = RULES
         .iter()
-        .map(|&rules| Ok(Limiter::from_policy(parse_embedded("bench.yaml", &policy(rules, ""))?)?))
+        .map(|&rules| {
+            let path = file(&format!("rules-{rules}.yaml"), &policy(rules, "")?)?;
+            Ok(Limiter::from_policy(load_embedded(Path::new(&path))?.policy)?)
+        })
         .collect::<Result<Vec<Limiter>>>()?;
     let mut runners = Vec::new();
     for (limiter, rules) in limiters.iter().zip(RULES) {
@@ -143,7 +150,7 @@ fn by_the_api(scale: Scale, page: &mut Page) -> Result<()> {
 fn start(rules: u32) -> Result<Api> {
     let port = free_port()?;
     let faces = format!("api: {{ listen: 127.0.0.1:{port} }}\n");
-    let process = start_tidegate("rules", &policy(rules, &faces), port)?;
+    let process = start_tidegate("rules", &policy(rules, &faces)?, port)?;
     Ok(Api { rules, process, port, seen: Seen::default() })
 }
 
@@ -177,19 +184,24 @@ fn path(rule: u32) -> String {
     format!("/v1/service-{rule}/orders")
 }
 
-/// Returns a policy of so many rules.
-fn policy(rules: u32, faces: &str) -> String {
-    let mut text = format!("tidegate: 1\n{faces}keys: {{ account: {{ header: {HEADER} }} }}\nrules:\n");
+/// Returns a policy of so many rules, which stand in files of teams beside it: one file may not be as long.
+fn policy(rules: u32, faces: &str) -> Result<String> {
+    let mut text = format!("tidegate: 1\n{faces}keys: {{ account: {{ header: {HEADER} }} }}\ninclude:\n");
+    for (team, first) in (0..rules).step_by(TEAM).enumerate() {
+        let own = (first..rules).take(TEAM).map(rule).collect::<String>();
+        let name = format!("rules-{rules}-{team}.yaml");
+        file(&name, &format!("tidegate: 1\nrules:\n{own}"))?;
+        writeln!(text, "  team-{team}: {name}")?;
+    }
+    Ok(text)
+}
+
+fn rule(number: u32) -> String {
     let bucket = "token_bucket: { capacity: 1000000, refill: 1 per 1m }";
-    for rule in 0..rules {
-        // Writing to a string cannot fail.
-        let _ = write!(
-            text,
-            "  - name: service-{rule}
-    match: {{ path: /v1/service-{rule}/** }}
+    format!(
+        "  - name: service-{number}
+    match: {{ path: /v1/service-{number}/** }}
     limits: [{{ name: per-account, says: As the numbers say, key: account, {bucket} }}]
 "
-        );
-    }
-    text
+    )
 }

@@ -14,6 +14,10 @@ pub(super) enum Tool {
     Wrk,
     /// The program that keeps another on one processor.
     Taskset,
+    /// The program that keeps a server from outliving this one.
+    Setpriv,
+    /// The compiler of messages that the peer's build needs, where it has to be built.
+    Protoc,
     /// What this repository builds.
     Tidegate,
     /// The peer that decides over the network.
@@ -33,6 +37,8 @@ impl Tool {
             Self::Nginx => in_path("nginx").or_else(|| file("target/proxies/usr/sbin/nginx")),
             Self::Wrk => in_path("wrk"),
             Self::Taskset => in_path("taskset"),
+            Self::Setpriv => in_path("setpriv"),
+            Self::Protoc => in_path("protoc"),
             Self::Tidegate => file("target/release/tidegate"),
             Self::ThrottlecrabServer => file(&format!("{PEERS}/bin/throttlecrab-server")),
         }
@@ -62,7 +68,8 @@ impl Tool {
             Self::Redis => Some("redis-server"),
             Self::Nginx => Some("nginx-light"),
             Self::Wrk => Some("wrk"),
-            Self::Taskset => Some("util-linux"),
+            Self::Taskset | Self::Setpriv => Some("util-linux"),
+            Self::Protoc => Some("protobuf-compiler"),
             Self::Tidegate | Self::ThrottlecrabServer => None,
         }
     }
@@ -73,7 +80,13 @@ impl Tool {
 /// # Errors
 /// When a program is missing, with all that are and the remedy; or when a build fails.
 pub(super) fn ready(needs: impl Iterator<Item = &'static Tool>) -> Result<()> {
-    let needs: BTreeSet<Tool> = needs.copied().collect();
+    let mut needs: BTreeSet<Tool> = needs.copied().collect();
+    if needs.contains(&Tool::Taskset) {
+        needs.insert(Tool::Setpriv);
+    }
+    if needs.contains(&Tool::ThrottlecrabServer) && Tool::ThrottlecrabServer.find().is_none() {
+        needs.insert(Tool::Protoc);
+    }
     let missing: Vec<&str> =
         needs.iter().filter(|tool| tool.find().is_none()).filter_map(|tool| tool.package()).collect();
     ensure!(
