@@ -48,7 +48,7 @@ pub(super) fn measure(scale: Scale, page: &mut Page) -> Result<()> {
         "`tidegate loadtest --shape one-key-flood`, an open loop: requests come by a schedule (Poisson), whether or not earlier \
          ones have been answered, and waits count from when they were due. The gateway forwards {} requests a second to its \
          upstream when wrk leaves it no pause. Of that, users have {:.0} %, {} a second by {USERS} of them, and the flood {:.0} %, {} a \
-         second of one key, of which a hundred a second are let through. {SECONDS} s without the flood, then {SECONDS} s with it; medians \
+         second of one key, of which a hundred a second are let through. {seconds} s without the flood, then {seconds} s with it; medians \
          of {} turns. The gateway has one processor; the load test and the upstream share the other.",
         short(capacity),
         USERS_PART * 100.0,

@@ -46,8 +46,9 @@ pub(super) fn measure(scale: Scale, page: &mut Page) -> Result<()> {
             front.turn(&upstream.0, seconds.into(), turn > 0)?;
         }
     }
+    let (seconds, turns) = (scale.of(SECONDS, 1), scale.of(TURNS, 1));
     page.line(&format!(
-        "wrk with {CONNECTIONS} connections for {SECONDS} s a turn, {TURNS} turns; the gateway on one processor, wrk and the upstream (nginx, \
+        "wrk with {CONNECTIONS} connections for {seconds} s a turn, {turns} turns; the gateway on one processor, wrk and the upstream (nginx, \
          80 bytes) on the other, which may be what limits the requests a second: look at the CPU. Each has one limit by a header \
          field, and answers as it is set up to from the start; Tidegate's answers tell the client what is left of it (`RateLimit` \
          fields), nginx's do not. Ratios are to nginx with `limit_req`."

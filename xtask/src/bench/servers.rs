@@ -66,8 +66,9 @@ pub(super) fn measure(scale: Scale, page: &mut Page) -> Result<()> {
         }
     }
     servers.iter().try_for_each(Server::never_lost_its_store)?;
+    let (seconds, turns) = (scale.of(SECONDS, 1), scale.of(TURNS, 1));
     page.line(&format!(
-        "{SECONDS} s a turn, {TURNS} turns; a server on one processor, who asks on the other, and Redis with him. HTTP: wrk with \
+        "{seconds} s a turn, {turns} turns; a server on one processor, who asks on the other, and Redis with him. HTTP: wrk with \
          {CONNECTIONS} connections. gRPC: a generator of the bench's, {} connections with {} streams each. All limits are token \
          buckets. In the last column stands what Redis takes. One key that is refused is remembered by the process for half a \
          second, so it seldom comes to Redis. throttlecrab-server has its default store (`periodic`), in memory.",

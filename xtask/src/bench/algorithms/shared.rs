@@ -27,7 +27,8 @@ pub(super) fn measure(scale: Scale, page: &mut Page) -> Result<()> {
     let cpu = cpu(scale, &algorithms)?;
     let weighing = Bench::new(if scale.quick() { WEIGHED / 10 } else { WEIGHED })?;
     let bytes = algorithms.iter().map(|it| weigh(&weighing, it, 1)).collect::<Result<Vec<f64>>>()?;
-    let log = weigh(&Bench::new(if scale.quick() { LOGS / 10 } else { LOGS })?, &algorithms[6], CHARGES)?;
+    let logs = if scale.quick() { LOGS / 10 } else { LOGS };
+    let log = weigh(&Bench::new(logs)?, &algorithms[6], CHARGES)?;
     page.line("### In Redis");
     let mut rows = Vec::new();
     for ((algorithm, cpu_of), bytes) in algorithms.iter().zip(&cpu).zip(&bytes) {
@@ -41,8 +42,9 @@ pub(super) fn measure(scale: Scale, page: &mut Page) -> Result<()> {
     page.table(["algorithm", "CPU µs a decision", "ratio", "bytes a key"], &rows);
     page.line(&format!(
         "CPU: what the server takes, medians of {} turns of {DECISIONS} decisions by {CALLERS} callers on {KEYS} keys. Bytes: growth of \
-         `used_memory` over {WEIGHED} keys, each charged once; of the log with entries {LOGS}.",
-        scale.of(TURNS, 1)
+         `used_memory` over {} keys, each charged once; of the log with entries {logs}.",
+        scale.of(TURNS, 1),
+        weighing.keys.len(),
     ));
     let costs: Vec<Cost> = algorithms
         .iter()

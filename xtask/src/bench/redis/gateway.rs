@@ -13,7 +13,7 @@ use tidegate_store_redis::RedisStore;
 
 use super::super::Scale;
 use super::super::computed::figures::median;
-use super::super::computed::page::Page;
+use super::super::computed::page::{Page, short};
 use super::keys::Random;
 use super::{Bench, KEYS};
 
@@ -39,7 +39,7 @@ pub(super) fn measure(bench: &Bench, scale: Scale, page: &mut Page) -> Result<()
         let count = if callers == 1 { DECISIONS / 10 } else { DECISIONS };
         path.decide(bench, callers, count)?;
         let rates = (0..ROUNDS).map(|_| path.decide(bench, callers, count)).collect::<Result<Vec<_>>>()?;
-        rows.push([callers.to_string(), format!("{:.0}", median(&rates))]);
+        rows.push([callers.to_string(), short(median(&rates))]);
     }
     page.table(["callers", "decisions a second"], &rows);
     flood(bench, scale, page)
@@ -65,7 +65,7 @@ fn flood(bench: &Bench, scale: Scale, page: &mut Page) -> Result<()> {
             wait.to_owned(),
             flooded.calls_at_first.to_string(),
             format!("{:.2}", flooded.calls),
-            format!("{:.0}", flooded.refusals),
+            short(flooded.refusals),
         ]);
     }
     let headings =
