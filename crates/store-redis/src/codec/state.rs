@@ -62,11 +62,6 @@ fn write_level(out: &mut Vec<u8>, level: Level, per: u32) {
     count(out, level.whole());
 }
 
-/// Returns a mark in whole and 1/`per` microseconds.
-pub(crate) fn parts(mark: Mark, per: u32) -> (u64, u32) {
-    mark.parts(per)
-}
-
 /// Reads the state of a quota; `None` for what is none of ours.
 pub(super) fn read(quota: &Quota, bytes: &[u8]) -> Option<State> {
     if let Quota::SlidingLog(_) = quota {

@@ -142,8 +142,6 @@ impl Sender {
         live: &Live,
     ) -> Result<Value, Failure> {
         let asking = redis::cmd("ASKING");
-        let mut load = redis::cmd("SCRIPT");
-        load.arg("LOAD").arg(script.source());
         let commands: &[&Cmd] = if together.asking { &[&asking, evalsha] } else { &[evalsha] };
         let mut reply = self.sent(commands, live).await;
         // Somebody may flush scripts again and again; what is sent together is hardly ever parted by that.
@@ -156,6 +154,8 @@ impl Sender {
             }
             tracing::debug!(%failure.error, "the server has forgotten the script");
             self.counters.happened(Event::ScriptLoaded, 1);
+            let mut load = redis::cmd("SCRIPT");
+            load.arg("LOAD").arg(script.source());
             reply = self.sent(&[&[&load], commands].concat(), live).await;
         }
         reply

@@ -1,13 +1,12 @@
 //! One call of the script: some questions packed, and its reply read.
 
-use std::collections::HashMap;
-
 use redis::{Cmd, Value};
 use tidegate_algorithms::{Place, Quota, Span, Timestamp};
 use tidegate_store::{Give, StoreError};
 
+use super::places::Places;
 use super::replay::{Found, Replay};
-use crate::codec::{quota_code, state::parts};
+use crate::codec::quota_code;
 use crate::op::{Answer, Digest, Op, OwnCheck, OwnRefund};
 
 /// The most questions of a call: past that a call takes the server longer than the others who wait should bear.
@@ -21,9 +20,10 @@ pub(crate) struct Call<'o> {
     ops: Vec<&'o Op>,
     at: Option<Timestamp>,
     keys: Vec<Vec<u8>>,
-    digests: HashMap<Digest, u16>,
+    places: Places,
     codes: Vec<Vec<u8>>,
-    quotas: HashMap<Quota, u16>,
+    /// The quotas of the codes, few enough to be looked through.
+    quotas: Vec<Quota>,
     packed: Vec<u8>,
 }
 
@@ -45,13 +45,17 @@ impl<'o> Call<'o> {
             ops: ops.into_iter().collect(),
             at,
             keys: Vec::new(),
-            digests: HashMap::new(),
+            places: Places::default(),
             codes: Vec::new(),
-            quotas: HashMap::new(),
+            quotas: Vec::new(),
             packed: Vec::new(),
         };
-        for op in call.ops.clone() {
-            call.pack(prefix, op);
+        call.keys.reserve(call.ops.len());
+        call.places.reserve(call.ops.len());
+        for place in 0..call.ops.len() {
+            if let Some(op) = call.ops.get(place).copied() {
+                call.pack(prefix, op);
+            }
         }
         call
     }
@@ -91,7 +95,7 @@ impl<'o> Call<'o> {
         if flags.len() != self.ops.len() || found.len() != self.keys.len() {
             return Err(unreadable());
         }
-        let mut world = Replay { now, digests: &self.digests, found };
+        let mut world = Replay { now, places: &self.places, found };
         let mut read = Read { answers: Vec::new(), disagreements: 0, foreign_values: 0, after: Vec::new() };
         for (op, flag) in self.ops.iter().zip(flags) {
             let (answer, agrees) = world.answer(op, *flag);
@@ -170,7 +174,7 @@ impl<'o> Call<'o> {
         }
         if let Some(level) = tail {
             let per = if let Quota::LeakyBucket(bucket) = refund.quota { bucket.rate().units() } else { 1 };
-            let (micros, sub) = parts(level.mark(), per);
+            let (micros, sub) = level.mark().parts(per);
             self.instant(micros.min(MAX_INSTANT));
             self.packed.extend_from_slice(&sub.to_be_bytes());
             self.packed.extend_from_slice(&level.whole().to_be_bytes());
@@ -184,18 +188,20 @@ impl<'o> Call<'o> {
 
     fn key(&mut self, prefix: &str, digest: Digest) -> u16 {
         let next = u16::try_from(self.keys.len() + 1).unwrap_or(u16::MAX);
-        *self.digests.entry(digest).or_insert_with(|| {
+        *self.places.entry(digest).or_insert_with(|| {
             self.keys.push(digest.redis_key(prefix));
             next
         })
     }
 
     fn quota(&mut self, quota: &Quota) -> u16 {
-        let next = u16::try_from(self.codes.len() + 1).unwrap_or(u16::MAX);
-        *self.quotas.entry(*quota).or_insert_with(|| {
+        let known = self.quotas.iter().position(|known| known == quota);
+        let place = known.unwrap_or_else(|| {
             self.codes.push(quota_code(quota));
-            next
-        })
+            self.quotas.push(*quota);
+            self.quotas.len() - 1
+        });
+        u16::try_from(place + 1).unwrap_or(u16::MAX)
     }
 }
 

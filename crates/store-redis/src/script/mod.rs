@@ -1,7 +1,10 @@
 //! The script, and the calls of it.
 
 mod call;
+mod places;
 mod replay;
+
+use std::sync::{Arc, LazyLock};
 
 use ring::digest;
 
@@ -47,16 +50,18 @@ const SOURCE: &str = concat!(
     include_str!("lua/main.lua"),
 );
 
-/// A script and the name by which a server knows it.
+/// A script and the name by which a server knows it; clones share the text.
 #[derive(Debug, Clone)]
 pub(crate) struct Script {
-    source: String,
-    sha1: String,
+    source: Arc<str>,
+    sha1: Arc<str>,
 }
 
 impl Default for Script {
     fn default() -> Self {
-        Self::of(SOURCE)
+        /// Hashed once: every lane and every connection has it.
+        static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::of(SOURCE));
+        SCRIPT.clone()
     }
 }
 
@@ -64,7 +69,7 @@ impl Script {
     /// Builds the script of some text; tests give it faults.
     pub(crate) fn of(source: &str) -> Self {
         let hash = digest::digest(&digest::SHA1_FOR_LEGACY_USE_ONLY, source.as_bytes());
-        Self { source: source.to_owned(), sha1: hex(hash.as_ref()) }
+        Self { source: source.into(), sha1: hex(hash.as_ref()).into() }
     }
 
     /// Returns the text, as `SCRIPT LOAD` takes it.

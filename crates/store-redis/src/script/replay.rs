@@ -1,12 +1,11 @@
 //! The first writing of the algorithms, run on what the script found: every number of an answer comes from here.
 
-use std::collections::HashMap;
-
 use redis::Value;
 use tidegate_algorithms::{Ask, Decision, State, Timestamp, decide, refund, settle};
 use tidegate_store::plans::Plans;
 use tidegate_store::{ChargeReceipt, CheckOutcome, Decided, Give, Outcomes, StoreError};
 
+use super::places::Places;
 use crate::codec::decode;
 use crate::digest::hex;
 use crate::op::{Answer, Digest, Op, OwnCheck, OwnRefund};
@@ -37,7 +36,7 @@ impl Found {
 pub(super) struct Replay<'c> {
     pub(super) now: Timestamp,
     /// The place of each key, counted from one.
-    pub(super) digests: &'c HashMap<Digest, u16>,
+    pub(super) places: &'c Places,
     pub(super) found: Vec<Found>,
 }
 
@@ -79,7 +78,7 @@ impl Replay<'_> {
     }
 
     fn find(&mut self, digest: Digest) -> Option<&mut Found> {
-        let place = usize::from(*self.digests.get(&digest)?);
+        let place = usize::from(*self.places.get(&digest)?);
         self.found.get_mut(place.checked_sub(1)?)
     }
 
