@@ -16,6 +16,7 @@ use tokio::time::Instant;
 
 use super::error::ClientBodyError;
 use super::headers;
+use super::pool::Lease;
 use crate::net::BoxError;
 
 /// The body of the gateway's answer: the upstream's, streamed, or one of our own.
@@ -24,6 +25,8 @@ pub struct ProxyBody {
     body: Either<Incoming, Full<Bytes>>,
     /// The request's place among those under way; it is free again once the answer has ended.
     _place: Option<OwnedSemaphorePermit>,
+    /// The upstream's connection, taken up again by others from then on. It comes after the body, which is dropped first.
+    _lease: Option<Lease>,
 }
 
 impl ProxyBody {
@@ -33,8 +36,8 @@ impl ProxyBody {
     }
 
     /// The upstream's body, of a request that holds this place.
-    pub(crate) fn passed(body: Incoming, place: OwnedSemaphorePermit) -> Self {
-        Self { body: Either::Left(body), _place: Some(place) }
+    pub(crate) fn passed(body: Incoming, place: OwnedSemaphorePermit, lease: Option<Lease>) -> Self {
+        Self { body: Either::Left(body), _place: Some(place), _lease: lease }
     }
 
     /// A body of no bytes.
@@ -45,7 +48,7 @@ impl ProxyBody {
 
 impl From<Full<Bytes>> for ProxyBody {
     fn from(body: Full<Bytes>) -> Self {
-        Self { body: Either::Right(body), _place: None }
+        Self { body: Either::Right(body), _place: None, _lease: None }
     }
 }
 

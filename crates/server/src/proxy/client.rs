@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::uri::Authority;
-use http::{HeaderName, Uri};
-use hyper_util::client::legacy::Client;
+use http::{HeaderName, HeaderValue, Request, Response, Uri};
+use hyper::body::Incoming;
+use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use parking_lot::Mutex;
@@ -17,6 +18,7 @@ use tokio::sync::Semaphore;
 use super::body::UpstreamBody;
 use super::damper::Damper;
 use super::error::ForwardError;
+use super::pool::{Lease, Pool};
 
 /// How often an upstream's HTTP/2 connection is asked whether it still lives; twice that and it is given up.
 const HTTP2_PING: Duration = Duration::from_secs(20);
@@ -80,10 +82,51 @@ pub enum UpstreamError {
     NotBare(Uri),
 }
 
+/// What sends requests to the upstream.
+pub(crate) enum Client {
+    Http1(Arc<Pool>),
+    Http2(legacy::Client<HttpConnector, UpstreamBody>),
+}
+
+impl Client {
+    fn new(options: &ProxyOptions, connector: HttpConnector) -> Self {
+        let (timeout, most) = (options.pool_idle_timeout, options.pool_max_idle);
+        if !options.http2 {
+            return Self::Http1(Arc::new(Pool::new(connector, options.upstream.clone(), timeout, most)));
+        }
+        let client = legacy::Client::builder(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(timeout)
+            .pool_max_idle_per_host(most)
+            // Only requests of which nothing was sent are tried again; anything else could be carried out twice.
+            .retry_canceled_requests(true)
+            .http2_only(true)
+            .http2_adaptive_window(true)
+            .http2_keep_alive_interval(HTTP2_PING)
+            .http2_keep_alive_timeout(HTTP2_PING)
+            .build(connector);
+        Self::Http2(client)
+    }
+
+    /// Sends a request and returns its answer, with the connection that it takes for itself as long as its body lasts.
+    pub(crate) async fn send(
+        &self,
+        request: Request<UpstreamBody>,
+    ) -> Result<(Response<Incoming>, Option<Lease>), ForwardError> {
+        match self {
+            Self::Http1(pool) => pool.send(request).await.map(|(response, lease)| (response, Some(lease))),
+            Self::Http2(client) => Ok((client.request(request).await?, None)),
+        }
+    }
+}
+
 /// The upstream, ready to be sent requests.
 pub(crate) struct Upstream {
-    pub(crate) client: Client<HttpConnector, UpstreamBody>,
+    pub(crate) client: Client,
     pub(crate) authority: Authority,
+    /// The host for a request that names none.
+    pub(crate) host: Option<HeaderValue>,
     pub(crate) http2: bool,
     pub(crate) timeout: Duration,
     pub(crate) client_header: Option<HeaderName>,
@@ -101,20 +144,10 @@ impl Upstream {
         connector.set_nodelay(true);
         connector.set_keepalive(Some(TCP_KEEPALIVE));
         connector.set_connect_timeout(Some(options.connect_timeout));
-        let client = Client::builder(TokioExecutor::new())
-            .timer(TokioTimer::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(options.pool_idle_timeout)
-            .pool_max_idle_per_host(options.pool_max_idle)
-            // Only requests of which nothing was sent are tried again; anything else could be carried out twice.
-            .retry_canceled_requests(true)
-            .http2_only(options.http2)
-            .http2_adaptive_window(true)
-            .http2_keep_alive_interval(options.http2.then_some(HTTP2_PING))
-            .http2_keep_alive_timeout(HTTP2_PING)
-            .build(connector);
+        let client = Client::new(options, connector);
         Ok(Self {
             client,
+            host: host_of(&authority),
             authority,
             http2: options.http2,
             timeout: options.upstream_timeout,
@@ -147,6 +180,15 @@ fn check(upstream: &Uri) -> Result<Authority, UpstreamError> {
         return Err(UpstreamError::NotBare(upstream.clone()));
     }
     Ok(authority.clone())
+}
+
+/// Returns what `Host` says of an upstream.
+fn host_of(authority: &Authority) -> Option<HeaderValue> {
+    let host = match authority.port_u16() {
+        Some(80) => authority.host(),
+        _ => authority.as_str(),
+    };
+    HeaderValue::from_str(host).ok()
 }
 
 #[cfg(test)]

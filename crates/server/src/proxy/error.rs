@@ -12,13 +12,13 @@ use crate::net::BoxError;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ForwardError {
     #[error("the connection to the upstream could not be opened")]
-    Connect(legacy::Error),
+    Connect(BoxError),
     #[error("the upstream did not take the connection in time")]
-    ConnectTimeout(legacy::Error),
+    ConnectTimeout(BoxError),
     #[error("the upstream gave no whole answer")]
-    Exchange(legacy::Error),
+    Exchange(BoxError),
     #[error("the client's body ended early or was malformed")]
-    ClientBody(legacy::Error),
+    ClientBody(BoxError),
     #[error("no place among the requests under way became free in time")]
     NoPlace,
     #[error("the upstream did not answer in time")]
@@ -67,7 +67,9 @@ impl ForwardError {
         else {
             return None;
         };
-        let causes: Vec<_> = causes(inner).skip(1).map(ToString::to_string).collect();
+        // That client's own words only say at which step it was.
+        let steps = usize::from(inner.is::<legacy::Error>());
+        let causes: Vec<_> = causes(inner.as_ref()).skip(steps).map(ToString::to_string).collect();
         Some(if causes.is_empty() { inner.to_string() } else { causes.join(": ") })
     }
 
@@ -89,18 +91,33 @@ impl ForwardError {
     }
 }
 
-impl From<legacy::Error> for ForwardError {
-    fn from(error: legacy::Error) -> Self {
-        if error.is_connect() {
-            let timed_out = causes(&error).any(|cause| {
-                cause.downcast_ref::<io::Error>().is_some_and(|io| io.kind() == io::ErrorKind::TimedOut)
-            });
-            return if timed_out { Self::ConnectTimeout(error) } else { Self::Connect(error) };
-        }
-        if causes(&error).any(<dyn StdError>::is::<ClientBodyError>) {
+impl ForwardError {
+    /// What became of a connection that was to be opened.
+    pub(crate) fn connecting(error: BoxError) -> Self {
+        let timed_out = causes(error.as_ref()).any(|cause| {
+            cause.downcast_ref::<io::Error>().is_some_and(|io| io.kind() == io::ErrorKind::TimedOut)
+        });
+        if timed_out { Self::ConnectTimeout(error) } else { Self::Connect(error) }
+    }
+
+    /// What became of a request on a connection.
+    fn exchanging(error: BoxError) -> Self {
+        if causes(error.as_ref()).any(<dyn StdError>::is::<ClientBodyError>) {
             return Self::ClientBody(error);
         }
         Self::Exchange(error)
+    }
+}
+
+impl From<hyper::Error> for ForwardError {
+    fn from(error: hyper::Error) -> Self {
+        Self::exchanging(error.into())
+    }
+}
+
+impl From<legacy::Error> for ForwardError {
+    fn from(error: legacy::Error) -> Self {
+        if error.is_connect() { Self::connecting(error.into()) } else { Self::exchanging(error.into()) }
     }
 }
 

@@ -32,7 +32,8 @@ pub(crate) fn is_forwarding(name: &HeaderName) -> bool {
 /// Tells whether a name is one of the forwarding fields written with underscores, which many servers cannot tell apart
 /// from the real one.
 pub(crate) fn is_forwarding_variant(name: &HeaderName) -> bool {
-    FORWARDING.iter().any(|known| is_underscore_twin(name.as_str(), known.as_str()))
+    let name = name.as_str();
+    name.contains('_') && FORWARDING.iter().any(|known| is_underscore_twin(name, known.as_str()))
 }
 
 /// Takes out what is said of addresses by whoever has no say: from a peer that nobody vouches for the forwarding fields

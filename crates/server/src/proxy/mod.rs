@@ -10,6 +10,7 @@ mod damper;
 mod error;
 mod forwarded;
 pub(crate) mod headers;
+mod pool;
 mod upgrade;
 
 use std::convert::Infallible;
@@ -20,11 +21,13 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::header::HOST;
 use http::uri::PathAndQuery;
-use http::{HeaderValue, Request, Response, StatusCode, Uri, Version};
+use http::{Request, Response, StatusCode, Uri, Version};
 use http_body::Body;
 use http_body_util::Full;
 use hyper::body::Incoming;
+use hyper::upgrade::OnUpgrade;
 use tidegate_tower::{NeverForwarded, ResolvedClient, problem_response};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
@@ -69,8 +72,10 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let upstream = Arc::clone(&self.upstream);
+        // Here, so that the future holds the request once and not at every step.
+        let outgoing = upstream.prepare(request);
         Box::pin(async move {
-            let response = upstream.forward(request).await.unwrap_or_else(|error| {
+            let response = upstream.forward(outgoing).await.unwrap_or_else(|error| {
                 let mut response = problem_response::<Full<Bytes>>(error.status(), error.detail());
                 if error.is_never_forwarded() {
                     response.extensions_mut().insert(NeverForwarded);
@@ -83,19 +88,24 @@ where
     }
 }
 
+/// A client's request made into ours, and what its answer needs.
+struct Outgoing {
+    request: Request<UpstreamBody>,
+    progress: Option<Arc<Progress>>,
+    /// The client's side of a tunnel, where it asks for one.
+    client_side: Option<OnUpgrade>,
+    scope: Option<TunnelScope>,
+}
+
 impl Upstream {
-    async fn forward<B>(&self, mut request: Request<B>) -> Result<Response<ProxyBody>, ForwardError>
-    where
-        B: Body<Data = Bytes> + Send + 'static,
-        B::Error: Into<BoxError>,
-    {
-        let protocol = headers::wanted_upgrade(request.method(), request.version(), request.headers())
-            .filter(|_| !self.http2);
-        let client_side = protocol.as_ref().map(|_| hyper::upgrade::on(&mut request));
-        let scope = request.extensions().get::<TunnelScope>().cloned();
-        let (request, progress) = self.prepare(request, protocol)?;
+    async fn forward(
+        &self,
+        outgoing: Result<Outgoing, ForwardError>,
+    ) -> Result<Response<ProxyBody>, ForwardError> {
+        let Outgoing { request, progress, client_side, scope } = outgoing?;
         let place = self.place().await?;
-        let mut response = wait(self.client.request(request), progress.as_deref(), self.timeout).await?;
+        let answer = self.client.send(request);
+        let (mut response, lease) = wait(answer, progress.as_deref(), self.timeout).await?;
         let switches = response.status() == StatusCode::SWITCHING_PROTOCOLS;
         if switches {
             let client_side = client_side.ok_or(ForwardError::UnaskedUpgrade)?;
@@ -104,11 +114,15 @@ impl Upstream {
             return Ok(pass_on(response, |_| ProxyBody::empty()));
         }
         headers::prepare_response(response.headers_mut(), switches);
-        Ok(pass_on(response, |body| ProxyBody::passed(body, place)))
+        Ok(pass_on(response, |body| ProxyBody::passed(body, place, lease)))
     }
 
     /// Waits for a place among the requests under way, as long as for the upstream itself.
     async fn place(&self) -> Result<OwnedSemaphorePermit, ForwardError> {
+        // Nearly always there is room, and then no timer is made.
+        if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
+            return Ok(place);
+        }
         let place = Arc::clone(&self.places).acquire_owned();
         match tokio::time::timeout(self.timeout, place).await {
             Ok(Ok(place)) => Ok(place),
@@ -118,15 +132,14 @@ impl Upstream {
     }
 
     /// Makes the client's request into ours.
-    fn prepare<B>(
-        &self,
-        request: Request<B>,
-        protocol: Option<HeaderValue>,
-    ) -> Result<(Request<UpstreamBody>, Option<Arc<Progress>>), ForwardError>
+    fn prepare<B>(&self, mut request: Request<B>) -> Result<Outgoing, ForwardError>
     where
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
     {
+        let protocol = headers::wanted_upgrade(request.method(), request.version(), request.headers())
+            .filter(|_| !self.http2);
+        let client_side = protocol.as_ref().map(|_| hyper::upgrade::on(&mut request));
         let (mut parts, body) = request.into_parts();
         let (body, progress) = body::from_client(body);
         headers::prepare_request(&mut parts.headers, protocol, self.http2);
@@ -138,11 +151,18 @@ impl Upstream {
         if !headers::frame_body(&mut parts.headers, progress.is_some(), self.http2) {
             return Err(ForwardError::Length);
         }
+        let scope = client_side.as_ref().and_then(|_| parts.extensions.get::<TunnelScope>().cloned());
         // What is known about the client's request means nothing to the upstream's connection.
         parts.extensions.clear();
         parts.version = if self.http2 { Version::HTTP_2 } else { Version::HTTP_11 };
         parts.uri = self.target(&parts.uri).map_err(ForwardError::Target)?;
-        Ok((Request::from_parts(parts, body), progress))
+        if !self.http2
+            && !parts.headers.contains_key(HOST)
+            && let Some(host) = &self.host
+        {
+            parts.headers.insert(HOST, host.clone());
+        }
+        Ok(Outgoing { request: Request::from_parts(parts, body), progress, client_side, scope })
     }
 
     /// Logs why there is no answer; of what is not the client's doing, each kind by itself and not without bound.
@@ -161,27 +181,26 @@ impl Upstream {
 
     fn target(&self, uri: &Uri) -> Result<Uri, http::Error> {
         let path = uri.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/"));
+        if !self.http2 {
+            return Ok(Uri::from(path));
+        }
         Uri::builder().scheme("http").authority(self.authority.clone()).path_and_query(path).build()
     }
 }
 
 /// Waits for the answer's header. The time starts anew with each piece of the client's body, so that a long upload is
 /// no slow upstream; when it is the client that has stopped, the error says so.
-async fn wait<F, E>(
-    answer: F,
+async fn wait<T>(
+    answer: impl Future<Output = Result<T, ForwardError>>,
     progress: Option<&Progress>,
     timeout: Duration,
-) -> Result<Response<Incoming>, ForwardError>
-where
-    F: Future<Output = Result<Response<Incoming>, E>>,
-    ForwardError: From<E>,
-{
+) -> Result<T, ForwardError> {
     let mut answer = pin!(answer);
     let mut patience = pin!(tokio::time::sleep(timeout));
     loop {
         tokio::select! {
             biased;
-            answered = &mut answer => return Ok(answered?),
+            answered = &mut answer => return answered,
             () = &mut patience => {}
         }
         let Some(progress) = progress else {

@@ -19,7 +19,7 @@ async fn upload(pieces: u64, every: Duration, then_answers: bool) -> (String, u6
     let (mut body, progress) = body::from_client(StreamBody::new(Box::pin(pieces)));
     let answer = async move {
         while body.frame().await.is_some() {}
-        if then_answers { Err(ForwardError::UnaskedUpgrade) } else { std::future::pending().await }
+        if then_answers { Err::<(), _>(ForwardError::UnaskedUpgrade) } else { std::future::pending().await }
     };
     let start = Instant::now();
     let outcome = wait(answer, progress.as_deref(), TIMEOUT).await.unwrap_err().to_string();

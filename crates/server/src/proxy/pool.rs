@@ -1,0 +1,194 @@
+//! Connections to the upstream over HTTP/1.1, kept for the next request.
+//!
+//! There is one upstream, and every request goes this way, so nothing is looked up by a key and no task waits for an answer
+//! to end: its connection goes back with its body, and is asked when it is next taken whether it is free by then.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use http::{Request, Response, Uri};
+use hyper::body::Incoming;
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper_util::client::legacy::connect::HttpConnector;
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+use tower_service::Service;
+
+use super::body::UpstreamBody;
+use super::error::ForwardError;
+
+/// The shortest time between two looks for connections that were unused for too long.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
+
+type Sender = SendRequest<UpstreamBody>;
+
+/// The connections to one upstream.
+pub(crate) struct Pool {
+    connector: HttpConnector,
+    upstream: Uri,
+    /// Unused ones, and ones whose answer is about to end; the last is the one used most recently.
+    unused: Mutex<Vec<Unused>>,
+    idle_timeout: Duration,
+    max_idle: usize,
+    /// Tells a request that waits for a new connection that an old one has come back.
+    returned: Notify,
+    is_swept: AtomicBool,
+}
+
+struct Unused {
+    sender: Sender,
+    since: Instant,
+}
+
+impl Unused {
+    fn is_worn(&self, now: Instant, timeout: Duration) -> bool {
+        self.sender.is_closed() || now.saturating_duration_since(self.since) > timeout
+    }
+}
+
+/// A connection whose answer is under way; it goes back once that is dropped.
+pub(crate) struct Lease {
+    sender: Option<Sender>,
+    pool: Arc<Pool>,
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        if let Some(sender) = self.sender.take() {
+            self.pool.put_back(sender);
+        }
+    }
+}
+
+impl Pool {
+    pub(crate) fn new(
+        connector: HttpConnector,
+        upstream: Uri,
+        idle_timeout: Duration,
+        max_idle: usize,
+    ) -> Self {
+        Self {
+            connector,
+            upstream,
+            unused: Mutex::default(),
+            idle_timeout,
+            max_idle,
+            returned: Notify::new(),
+            is_swept: AtomicBool::new(false),
+        }
+    }
+
+    /// Sends a request and returns its answer, whose body is to be dropped before the lease.
+    ///
+    /// Only a request of which nothing was sent is tried again, when the upstream closed a connection just as it was taken up:
+    /// anything else could be carried out twice.
+    pub(crate) async fn send(
+        self: &Arc<Self>,
+        mut request: Request<UpstreamBody>,
+    ) -> Result<(Response<Incoming>, Lease), ForwardError> {
+        loop {
+            let (mut sender, is_used) = match self.take() {
+                Some(sender) => (sender, true),
+                None => self.open_or_take().await?,
+            };
+            let mut error = match sender.try_send_request(request).await {
+                Ok(response) => {
+                    return Ok((response, Lease { sender: Some(sender), pool: Arc::clone(self) }));
+                }
+                Err(error) => error,
+            };
+            match error.take_message() {
+                Some(unsent) if is_used => request = unsent,
+                _ => return Err(ForwardError::from(error.into_error())),
+            }
+        }
+    }
+
+    /// Takes the connection that was used most recently, of those that are free.
+    fn take(&self) -> Option<Sender> {
+        let now = Instant::now();
+        let mut unused = self.unused.lock();
+        for place in (0..unused.len()).rev() {
+            if unused[place].is_worn(now, self.idle_timeout) {
+                unused.remove(place);
+            } else if unused[place].sender.is_ready() {
+                return Some(unused.remove(place).sender);
+            }
+        }
+        None
+    }
+
+    fn put_back(&self, sender: Sender) {
+        if sender.is_closed() {
+            return;
+        }
+        let mut unused = self.unused.lock();
+        if unused.len() < self.max_idle {
+            unused.push(Unused { sender, since: Instant::now() });
+            drop(unused);
+            self.returned.notify_one();
+        }
+    }
+
+    /// Opens a connection, or takes one that comes back meanwhile; tells which by whether it has been used.
+    async fn open_or_take(self: &Arc<Self>) -> Result<(Sender, bool), ForwardError> {
+        let pool = Arc::clone(self);
+        let mut opening = Box::pin(async move { pool.open().await });
+        loop {
+            tokio::select! {
+                biased;
+                opened = &mut opening => return opened.map(|sender| (sender, false)),
+                () = self.returned.notified() => {}
+            }
+            if let Some(sender) = self.take() {
+                let pool = Arc::clone(self);
+                // What has begun to open is there for the next request.
+                tokio::spawn(async move {
+                    if let Ok(sender) = opening.await {
+                        pool.put_back(sender);
+                    }
+                });
+                return Ok((sender, true));
+            }
+        }
+    }
+
+    async fn open(self: &Arc<Self>) -> Result<Sender, ForwardError> {
+        let opened = self.connector.clone().call(self.upstream.clone()).await;
+        let stream = opened.map_err(|error| ForwardError::connecting(error.into()))?;
+        let (sender, connection) =
+            handshake(stream).await.map_err(|error| ForwardError::connecting(error.into()))?;
+        tokio::spawn(async move {
+            if let Err(error) = connection.with_upgrades().await {
+                tracing::debug!(%error, "a connection to the upstream ended with an error");
+            }
+        });
+        self.sweep_from_now_on();
+        Ok(sender)
+    }
+
+    /// Closes connections that stay unused, as long as there is a pool.
+    fn sweep_from_now_on(self: &Arc<Self>) {
+        if self.is_swept.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let (pool, pause) = (Arc::downgrade(self), self.idle_timeout.max(SHORTEST_PAUSE));
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(pause).await;
+                let Some(pool) = pool.upgrade() else { return };
+                let now = Instant::now();
+                pool.unused.lock().retain(|unused| !unused.is_worn(now, pool.idle_timeout));
+            }
+        });
+    }
+}
+
+impl fmt::Debug for Lease {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lease").finish_non_exhaustive()
+    }
+}
