@@ -9,7 +9,7 @@ use http::{Request, Response};
 use hyper::body::Incoming;
 use tidegate::Limiter;
 use tidegate_policy::{self as file, TrustedProxies};
-use tidegate_tower::{AnswerBody, LimitLayer, LimitService, PeerAddr};
+use tidegate_tower::{AnswerBody, LimitLayer, LimitService};
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -62,7 +62,9 @@ fn forwarding(face: &file::Gateway, trusted: &TrustedProxies) -> ProxyOptions {
 
 impl InForce {
     fn new(limiter: &Limiter, options: ProxyOptions) -> Result<Self, UpstreamError> {
-        let service = LimitLayer::new(limiter.clone()).layer(Proxy::new(&options)?);
+        let layer = LimitLayer::new(limiter.clone())
+            .with_peer(|head| head.extensions.get::<PeerInfo>().map(PeerInfo::ip));
+        let service = layer.layer(Proxy::new(&options)?);
         Ok(Self { service, options })
     }
 }
@@ -127,10 +129,7 @@ impl Service<Request<Incoming>> for Gateway {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, mut request: Request<Incoming>) -> Self::Future {
-        if let Some(peer) = request.extensions().get::<PeerInfo>().map(PeerInfo::ip) {
-            request.extensions_mut().insert(PeerAddr(peer));
-        }
+    fn call(&mut self, request: Request<Incoming>) -> Self::Future {
         let mut service = self.in_force.load().service.clone();
         service.call(request)
     }

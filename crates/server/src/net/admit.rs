@@ -37,10 +37,11 @@ pub(crate) fn admit<B>(request: &mut Request<B>, limits: &RequestLimits) -> Resu
     check_expectation(request.headers())?;
     // What the upstream will not see must not be counted on either: a key in such a field would be a fresh one each time.
     headers::drop_named(request.headers_mut());
-    let host = host(request)?;
-    let target = origin_form(request.uri())?;
-    *request.uri_mut() = target;
-    if let Some(host) = host {
+    let named = host(request)?;
+    if !is_origin_form(request.uri()) {
+        *request.uri_mut() = origin_form(request.uri())?;
+    }
+    if let Some(host) = named {
         request.headers_mut().insert(HOST, host);
     }
     if request.version() == Version::HTTP_2 {
@@ -88,7 +89,7 @@ fn check_expectation(headers: &HeaderMap) -> Result<(), Refusal> {
     Err(Refusal { status: StatusCode::EXPECTATION_FAILED, detail })
 }
 
-/// Returns the host the request is for: the target's if it names one, else the header's.
+/// Returns the host that the request's target names, for the header; none where the header's own stays.
 fn host<B>(request: &Request<B>) -> Result<Option<HeaderValue>, Refusal> {
     let mut lines = request.headers().get_all(HOST).iter();
     let line = lines.next();
@@ -96,20 +97,43 @@ fn host<B>(request: &Request<B>) -> Result<Option<HeaderValue>, Refusal> {
         return Err(bad("The request has more than one Host."));
     }
     let named = request.uri().authority().map(|authority| HeaderValue::from_str(authority.as_str()));
-    let host = match (named, line, request.version()) {
+    let host = match (&named, line, request.version()) {
         (Some(Ok(named)), Some(line), Version::HTTP_2)
             if !named.as_bytes().eq_ignore_ascii_case(line.as_bytes()) =>
         {
             return Err(bad("The request's :authority and Host differ."));
         }
         (_, None, Version::HTTP_11) => return Err(bad("The request has no Host.")),
-        (Some(named), _, _) => named.map_err(|_| bad("The request's target names an impossible host."))?,
-        (None, Some(line), _) => line.clone(),
+        (Some(Err(_)), ..) => return Err(bad("The request's target names an impossible host.")),
+        (Some(Ok(named)), ..) => named,
+        (None, Some(line), _) => line,
         (None, None, Version::HTTP_10) => return Ok(None),
         (None, None, _) => return Err(bad("The request names no host.")),
     };
-    let valid = Authority::try_from(host.as_bytes()).is_ok() && !host.as_bytes().contains(&b'@');
-    if valid { Ok(Some(host)) } else { Err(bad("The request's Host is not a host.")) }
+    if is_host(host.as_bytes()) {
+        Ok(named.and_then(Result::ok))
+    } else {
+        Err(bad("The request's Host is not a host."))
+    }
+}
+
+/// Returns whether bytes are a host, maybe with a port; the plainest without copying them.
+fn is_host(bytes: &[u8]) -> bool {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-');
+    let (name, port) = match bytes.iter().position(|byte| *byte == b':') {
+        Some(colon) => (&bytes[..colon], &bytes[colon + 1..]),
+        None => (bytes, b"80".as_slice()),
+    };
+    let is_plain = !name.is_empty() && name.iter().all(is_plain);
+    if is_plain && matches!(port.len(), 1..=5) && port.iter().all(u8::is_ascii_digit) {
+        return true;
+    }
+    Authority::try_from(bytes).is_ok() && !bytes.contains(&b'@')
+}
+
+/// Returns whether a target is a path, and nothing of it has to go.
+fn is_origin_form(target: &Uri) -> bool {
+    target.scheme().is_none() && target.authority().is_none() && target.path_and_query().is_some()
 }
 
 fn origin_form(target: &Uri) -> Result<Uri, Refusal> {

@@ -32,6 +32,7 @@ use super::peer::PeerInfo;
 use super::proxy_protocol::{self, HeaderError};
 use super::request::Context;
 use super::rewind::Rewind;
+use super::seldom::Seldom;
 use super::stall::StreamExecutor;
 use super::tunnels::Tunnels;
 
@@ -177,8 +178,11 @@ impl Connector {
         }
         let findings = Findings::new();
         let stream = Lingering::new(framing::watched(stream, Arc::clone(&findings)), Arc::clone(&findings));
-        let overdue = Arc::clone(&findings);
-        let overdue = either(overdue.header_time.overdue(&activity, header_timeout), stalled);
+        let header = Arc::clone(&findings);
+        let late = either(header.header_time.overdue(&activity, header_timeout), stalled);
+        // The connection on which no header ever begins, which hyper would keep although told to end it.
+        let silent = activity.idle_for(header_timeout.max(idle_timeout) + LAST_CHANCE);
+        let overdue = either(late, silent);
         let handler = service_fn(move |request| {
             let findings = Arc::clone(&findings);
             Arc::clone(&context).handle(service.clone(), request, Some(findings))
@@ -211,6 +215,16 @@ impl BeforeHttp {
     }
 }
 
+/// What has come to end a connection.
+enum Event {
+    /// It is to finish what is under way.
+    End,
+    /// It has had its time for that.
+    Cut,
+    /// Its client is late.
+    Overdue,
+}
+
 /// What can end a connection besides its client.
 struct Ends {
     signals: Signals,
@@ -231,13 +245,22 @@ impl Ends {
     where
         C: Future<Output = hyper::Result<()>>,
     {
-        let mut overdue = pin!(overdue);
-        let mut connection = pin!(connection);
-        let mut ending = false;
+        let (mut overdue, mut connection) = (pin!(overdue), pin!(connection));
         let mut idle = pin!(activity.idle_for(self.idle_timeout));
         let mut drained = pin!(self.drained(activity));
+        let mut is_ending = false;
         loop {
-            tokio::select! {
+            let goes_on = !is_ending;
+            let event = pin!(Seldom::new(async {
+                tokio::select! {
+                    biased;
+                    () = self.signals.cut.cancelled() => Event::Cut,
+                    () = &mut overdue => Event::Overdue,
+                    () = &mut drained, if goes_on => Event::End,
+                    () = &mut idle, if goes_on => Event::End,
+                }
+            }));
+            let event = tokio::select! {
                 // The connection first, so that bytes already there count as a request before the end is told.
                 biased;
                 ended = connection.as_mut() => {
@@ -246,20 +269,18 @@ impl Ends {
                     }
                     return Outcome::Ended;
                 }
-                () = self.signals.cut.cancelled() => {
-                    return match activity.under_way() {
-                        0 => Outcome::Ended,
-                        requests => Outcome::Cut { requests },
-                    };
-                }
-                () = &mut overdue => {
+                event = event => event,
+            };
+            match (event, activity.under_way()) {
+                (Event::End, _) => {}
+                (Event::Cut, 0) => return Outcome::Ended,
+                (Event::Cut, requests) => return Outcome::Cut { requests },
+                (Event::Overdue, _) => {
                     tracing::debug!("a client took too long over a header, an answer or its goodbye");
                     return Outcome::Ended;
                 }
-                () = &mut drained, if !ending => {}
-                () = &mut idle, if !ending => {}
             }
-            ending = true;
+            is_ending = true;
             shut_down(connection.as_mut());
         }
     }
@@ -316,9 +337,8 @@ fn http1_builder(options: &ServeOptions) -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
-        // It starts with the end of the last answer, so a shorter one would cut idling short. A header that has begun
-        // has less, see `header_time`; this is for the connection on which none ever does.
-        .header_read_timeout(options.header_timeout.max(options.idle_timeout))
+        // hyper's timer is set anew by each request. Ours are not, see `header_time` and `activity`.
+        .header_read_timeout(None)
         .max_header_size(header)
         .max_headers(options.request.max_headers)
         // A header of exactly the limit must fit with some of its body behind it.

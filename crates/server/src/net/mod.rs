@@ -2,7 +2,8 @@
 //!
 //! [`serve`] accepts ([`ServeOptions::max_connections`]), reads a PROXY protocol header where one is expected, does
 //! TLS, tells HTTP/1.1 from HTTP/2, refuses requests that two readers could understand differently, and hands the
-//! rest to the service with a [`PeerInfo`] and a [`TunnelScope`] in their extensions. It knows nothing of limits or
+//! rest to the service with a [`PeerInfo`] in their extensions, and a [`TunnelScope`] where one asks for
+//! an upgrade. It knows nothing of limits or
 //! upstreams.
 
 mod activity;
@@ -18,6 +19,7 @@ mod peer;
 mod proxy_protocol;
 mod request;
 mod rewind;
+mod seldom;
 mod serve;
 mod stall;
 pub mod tls;

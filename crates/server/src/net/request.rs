@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{CONNECTION, HeaderValue};
+use http::header::{CONNECTION, HeaderValue, UPGRADE};
 use http::{Request, Response, StatusCode, Version};
 use http_body_util::{Either, Full};
 use hyper::body::Incoming;
@@ -55,7 +55,9 @@ impl Context {
             refuse(refusal, version).map(Either::Right)
         } else {
             request.extensions_mut().insert(self.info);
-            request.extensions_mut().insert(self.tunnels.clone());
+            if request.headers().contains_key(UPGRADE) {
+                request.extensions_mut().insert(self.tunnels.clone());
+            }
             std::future::poll_fn(|cx| service.poll_ready(cx)).await?;
             service.call(request).await?.map(Either::Left)
         };

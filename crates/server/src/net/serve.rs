@@ -42,8 +42,8 @@ pub struct DrainReport {
 /// Serves connections until `shutdown` completes and all of them have ended, or [`ServeOptions::drain_timeout`] is over.
 ///
 /// The service is cloned for every request, waited for until ready, and handed the request with a
-/// [`PeerInfo`](super::PeerInfo) and a [`TunnelScope`](super::TunnelScope) in its extensions. Dropping the future cuts
-/// everything at once.
+/// [`PeerInfo`](super::PeerInfo) in its extensions, and a [`TunnelScope`](super::TunnelScope) where it asks for an upgrade.
+/// Dropping the future cuts everything at once.
 pub async fn serve<S, B>(
     socket: TcpListener,
     service: S,
