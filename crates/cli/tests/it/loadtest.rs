@@ -344,7 +344,7 @@ fn what_makes_no_sense_is_exit_code_two_with_what_to_write() {
         (&[gateway, "--key-header", "X-Key: fixed"], "{key}"),
         (&[gateway, "--max-slowdown", "2"], "--shape"),
         (&[gateway, "--pid", "4294967295"], "--pid 4294967295"),
-        (&[gateway, "--skew", "-1"], "0 to 10"),
+        (&[gateway, "--skew", "11"], "0 to 10"),
         (&["http://[::1]:1/"], "--key-header"),
         (&["grpc://127.0.0.1:1"], "--domain shop"),
         (&["grpc://127.0.0.1:1", "--domain", "a", "--descriptor", "b"], "KEY=VALUE"),

@@ -15,6 +15,12 @@ pub(super) fn verdict(report: &Report) -> Vec<String> {
         (_, _, [phase, ..]) => says.push(steady(report, phase)),
         _ => {}
     }
+    if report.generator_limited
+        && report.capacity.is_none()
+        && let Some(first) = says.first_mut()
+    {
+        first.push_str("; but the generator was the bottleneck, so this is no figure of the target");
+    }
     let counts = report.counts();
     says.extend(counts.and_then(errors));
     says.extend(counts.and_then(beside));

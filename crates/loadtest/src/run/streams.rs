@@ -42,7 +42,7 @@ impl Traffic {
         let seed = plan.seed.wrapping_add(number << 32).wrapping_add(u64::from(thread) << 8);
         let rate = |rate: f64, salt: u64| {
             self.rate.map(|_| {
-                let offset = f64::from(thread + 1) / f64::from(threads);
+                let offset = (f64::from(thread) + 0.5) / f64::from(threads);
                 Arrivals::new(plan.schedule, rate / f64::from(threads), seed.wrapping_add(salt), offset)
             })
         };
