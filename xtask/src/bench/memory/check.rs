@@ -25,7 +25,7 @@ pub(super) fn measure(scale: Scale, page: &mut Page) -> Result<()> {
         "`Limiter::check` of a request in process, over the memory store, by one rule of two token buckets, one by the client's \
          address and one by an account in a header field; hot keys, one thread. Allocations are counted by the allocator.",
     );
-    let admits = limiter("token_bucket: { capacity: 100000000, refill: 100000000 per 10h }")?;
+    let admits = limiter("token_bucket: { capacity: 10000000, refill: 12 per 1h }")?;
     let refuses = limiter("token_bucket: { capacity: 1, refill: 1 per 1h }")?;
     let mut headers = HeaderMap::with_capacity(1);
     headers.insert(HEADER, HeaderValue::from_static("account-000001"));

@@ -16,9 +16,9 @@ use throttlecrab::PeriodicStore;
 use tidegate_store::algorithms::{Ask, Quota, Rate, Span};
 use tidegate_store::{Check, LimitId, MemoryOptions, MemoryStore, Store};
 
-/// Units at once, and the hours in which as many come back: more than is asked for, and no key is full again soon, since a
-/// store may forget one that is.
-const AMPLE: (u32, u32) = (100_000_000, 10);
+/// Units at once, of which one is back every five minutes: more than is asked for, and a key that was charged once is not full
+/// again while it is measured, since a store may forget one that is. Larger numbers overflow what some sides compute with.
+const AMPLE: u32 = 10_000_000;
 
 /// How much is admitted of what is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +33,7 @@ impl Limit {
     /// Returns the units at once, the units that come back, and the hours in which they do.
     fn numbers(self) -> (u32, u32, u32) {
         match self {
-            Self::Admits => (AMPLE.0, AMPLE.0, AMPLE.1),
+            Self::Admits => (AMPLE, 12, 1),
             Self::Refuses => (2, 1, 1),
         }
     }
