@@ -69,7 +69,7 @@ fn main() {
     let times = race(&mut named);
     println!("{:<52} {:>9} {:>12}", "one thread, one check", "ns", "allocations");
     for ((name, ask), time) in named.iter_mut().zip(times) {
-        let counted = allocation_counter::measure(|| ask());
+        let counted = allocation_counter::measure(ask);
         println!("{name:<52} {time:>9.1} {:>12}", counted.count_total);
     }
 }
