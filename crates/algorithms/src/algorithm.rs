@@ -2,11 +2,26 @@
 //!
 //! A state of another algorithm means nothing to a quota and counts as none.
 
+use crate::compact::{Compact as _, Ruling};
 use crate::decision::{Ask, Decision, Receipt};
-use crate::quota::{Anchor, FixedWindow, Quota};
+use crate::quota::{Quota, SlidingLog};
 use crate::state::{Change, State};
 use crate::time::Timestamp;
 use crate::{fixed_window, leaky_bucket, lockout, sliding_counter, sliding_log, token_bucket};
+
+/// Does one thing with the numbers of a log, or another, written once, with those of any other algorithm.
+macro_rules! each {
+    ($quota:expr, $log:ident => $with_log:expr, $compact:ident => $with_compact:expr) => {
+        match $quota {
+            Quota::SlidingLog($log) => $with_log,
+            Quota::FixedWindow($compact) => $with_compact,
+            Quota::SlidingCounter($compact) => $with_compact,
+            Quota::TokenBucket($compact) => $with_compact,
+            Quota::LeakyBucket($compact) => $with_compact,
+            Quota::Lockout($compact) => $with_compact,
+        }
+    };
+}
 
 /// An answer, and what it would write.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,19 +41,26 @@ pub struct Outcome {
 // Inlined into the stores, which are other crates: a call that moves its outcome around takes twice as long.
 #[inline]
 pub fn decide(quota: &Quota, state: Option<&State>, ask: Ask, now: Timestamp) -> Outcome {
-    let (decision, admission) = evaluate(quota, state, ask, now);
-    match admission {
-        _ if ask.cost() == 0 => Outcome { decision, change: Change::Keep, receipt: None },
-        Some((change, receipt)) => Outcome { decision, change, receipt: Some(receipt) },
-        None => Outcome { decision, change: settle(quota, state, now), receipt: None },
-    }
+    each!(quota, log => decide_log(*log, state, ask, now), compact => {
+        let held = state.and_then(|state| compact.held(state));
+        let Ruling { decision, put, receipt } = compact.rule(held, ask, now);
+        let change = put.map_or(Change::Keep, |put| Change::Put(compact.state(put)));
+        Outcome { decision, change, receipt }
+    })
+}
+
+fn decide_log(quota: SlidingLog, state: Option<&State>, ask: Ask, now: Timestamp) -> Outcome {
+    let log = state.and_then(State::as_log);
+    let evaluated = sliding_log::decide(quota, log, ask, now);
+    let Ruling { decision, put, receipt } = Ruling::new(evaluated, ask, || sliding_log::redate(log?, now));
+    Outcome { decision, change: put.map_or(Change::Keep, Change::Edit), receipt }
 }
 
 /// Tells what [`decide`] would answer, and what is there without it: the answer is for the ask, the numbers are
 /// those of the untouched state. Nothing is written, not even a new date.
 pub fn peek(quota: &Quota, state: Option<&State>, ask: Ask, now: Timestamp) -> Decision {
-    let (asked, _) = evaluate(quota, state, ask, now);
-    let (untouched, _) = evaluate(quota, state, Ask::units(0), now);
+    let asked = evaluate(quota, state, ask, now);
+    let untouched = evaluate(quota, state, Ask::units(0), now);
     Decision { answer: asked.answer, ..untouched }
 }
 
@@ -46,28 +68,13 @@ pub fn peek(quota: &Quota, state: Option<&State>, ask: Ask, now: Timestamp) -> D
 ///
 /// A batch that is refused because of another limit writes this and nothing else.
 pub fn settle(quota: &Quota, state: Option<&State>, now: Timestamp) -> Change {
-    let put = match (quota, state) {
-        (Quota::FixedWindow(quota), Some(state)) => window_of(*quota, Some(state))
-            .and_then(|window| fixed_window::redate(*quota, window, now))
-            .map(|window| window_state(*quota, window)),
-        (Quota::SlidingLog(_), Some(State::Log(log))) => {
-            return sliding_log::redate(log, now).map_or(Change::Keep, Change::Edit);
-        }
-        (Quota::SlidingCounter(quota), Some(State::Counter(counter))) => {
-            sliding_counter::redate(*quota, *counter, now).map(State::Counter)
-        }
-        (Quota::TokenBucket(quota), Some(State::Credit(level))) => {
-            token_bucket::redate(*quota, *level, now).map(State::Credit)
-        }
-        (Quota::LeakyBucket(quota), Some(State::Backlog(level))) => {
-            leaky_bucket::redate(*quota, *level, now).map(State::Backlog)
-        }
-        (Quota::Lockout(quota), Some(State::Lock(lock))) => {
-            lockout::redate(*quota, *lock, now).map(State::Lock)
-        }
-        _ => None,
-    };
-    put.map_or(Change::Keep, Change::Put)
+    each!(quota, _log => {
+        let redated = state.and_then(State::as_log).and_then(|log| sliding_log::redate(log, now));
+        redated.map_or(Change::Keep, Change::Edit)
+    }, compact => {
+        let redated = state.and_then(|state| compact.redate(compact.held(state)?, now));
+        redated.map_or(Change::Keep, |state| Change::Put(compact.state(state)))
+    })
 }
 
 /// Gives a charge back, never leaving more than if the request had not been made.
@@ -79,9 +86,10 @@ pub fn settle(quota: &Quota, state: Option<&State>, now: Timestamp) -> Change {
 /// instant up to one unit's time ago, so in that time after the epoch a refund may come out up to a unit short.
 pub fn refund(quota: &Quota, state: Option<&State>, receipt: &Receipt, now: Timestamp) -> Change {
     let put = match (quota, state) {
-        (Quota::FixedWindow(quota), Some(state)) => window_of(*quota, Some(state))
+        (Quota::FixedWindow(quota), Some(state)) => quota
+            .held(state)
             .and_then(|window| fixed_window::refund(*quota, window, receipt, now))
-            .map(|window| window_state(*quota, window)),
+            .map(|window| quota.state(window)),
         (Quota::SlidingLog(_), Some(State::Log(_))) => return Change::Edit(sliding_log::refund(receipt)),
         (Quota::SlidingCounter(quota), Some(State::Counter(counter))) => {
             sliding_counter::refund(*quota, *counter, receipt, now).map(State::Counter)
@@ -106,9 +114,7 @@ pub fn refund(quota: &Quota, state: Option<&State>, receipt: &Receipt, now: Time
 /// A state dated after `now` is judged as it stands: until it is re-dated, so may any decision before its date.
 pub fn keep_until(quota: &Quota, state: &State, now: Timestamp) -> Timestamp {
     let micros = match (quota, state) {
-        (Quota::FixedWindow(quota), state) => {
-            window_of(*quota, Some(state)).map_or(0, fixed_window::keep_until)
-        }
+        (Quota::FixedWindow(quota), state) => quota.held(state).map_or(0, fixed_window::keep_until),
         (Quota::SlidingLog(quota), State::Log(log)) => sliding_log::keep_until(*quota, log),
         (Quota::SlidingCounter(quota), State::Counter(counter)) => {
             sliding_counter::keep_until(*quota, *counter)
@@ -121,60 +127,10 @@ pub fn keep_until(quota: &Quota, state: &State, now: Timestamp) -> Timestamp {
     Timestamp::saturating_from_micros(micros.max(now.as_micros()))
 }
 
-/// Evaluates an ask: the decision, and what an admission writes.
+/// Evaluates an ask.
 #[inline]
-fn evaluate(
-    quota: &Quota,
-    state: Option<&State>,
-    ask: Ask,
-    now: Timestamp,
-) -> (Decision, Option<(Change, Receipt)>) {
-    match quota {
-        Quota::FixedWindow(quota) => {
-            let (decision, charge) = fixed_window::decide(*quota, window_of(*quota, state), ask, now);
-            (decision, charge.map(|(window, receipt)| (Change::Put(window_state(*quota, window)), receipt)))
-        }
-        Quota::SlidingLog(quota) => {
-            let log = state.and_then(State::as_log);
-            let (decision, charge) = sliding_log::decide(*quota, log, ask, now);
-            (decision, charge.map(|(edit, receipt)| (Change::Edit(edit), receipt)))
-        }
-        Quota::SlidingCounter(quota) => {
-            let counter = state.and_then(State::as_counter);
-            let (decision, charge) = sliding_counter::decide(*quota, counter, ask, now);
-            (decision, charge.map(|(counter, receipt)| (Change::Put(State::Counter(counter)), receipt)))
-        }
-        Quota::TokenBucket(quota) => {
-            let level = state.and_then(State::as_credit);
-            let (decision, charge) = token_bucket::decide(*quota, level, ask, now);
-            (decision, charge.map(|charge| (Change::Put(State::Credit(charge.level)), charge.receipt)))
-        }
-        Quota::LeakyBucket(quota) => {
-            let level = state.and_then(State::as_backlog);
-            let (decision, charge) = leaky_bucket::decide(*quota, level, ask, now);
-            (decision, charge.map(|charge| (Change::Put(State::Backlog(charge.level)), charge.receipt)))
-        }
-        Quota::Lockout(quota) => {
-            let lock = state.and_then(State::as_lock);
-            let (decision, charge) = lockout::decide(*quota, lock, ask, now);
-            (decision, charge.map(|(lock, receipt)| (Change::Put(State::Lock(lock)), receipt)))
-        }
-    }
-}
-
-#[inline]
-fn window_of(quota: FixedWindow, state: Option<&State>) -> Option<fixed_window::Window> {
-    match (quota.anchor, state?) {
-        (Anchor::Clock | Anchor::Calendar(_), State::ClockWindow(window))
-        | (Anchor::FirstHit, State::HitWindow(window)) => Some(*window),
-        _ => None,
-    }
-}
-
-#[inline]
-pub(crate) fn window_state(quota: FixedWindow, window: fixed_window::Window) -> State {
-    match quota.anchor {
-        Anchor::Clock | Anchor::Calendar(_) => State::ClockWindow(window),
-        Anchor::FirstHit => State::HitWindow(window),
-    }
+fn evaluate(quota: &Quota, state: Option<&State>, ask: Ask, now: Timestamp) -> Decision {
+    each!(quota, log => sliding_log::decide(*log, state.and_then(State::as_log), ask, now).0, compact => {
+        compact.evaluate(state.and_then(|state| compact.held(state)), ask, now).0
+    })
 }

@@ -4,7 +4,8 @@
 //! quota says, counts stay, windows and locks end no later than if they began now. Under another algorithm the units in
 //! use, as many as it can hold, are charged to a fresh state at the instant of the change.
 
-use crate::algorithm::{decide, peek, settle, window_state};
+use crate::algorithm::{decide, peek, settle};
+use crate::compact::Compact as _;
 use crate::decision::Ask;
 use crate::quota::Quota;
 use crate::state::State;
@@ -46,7 +47,7 @@ fn alike(from: &Quota, state: &State, to: &Quota, now: Timestamp) -> Option<Stat
             Quota::FixedWindow(_),
             State::ClockWindow(window) | State::HitWindow(window),
             Quota::FixedWindow(to),
-        ) => window_state(*to, fixed_window::carry(*to, *window, now)),
+        ) => to.state(fixed_window::carry(*to, *window, now)),
         (Quota::SlidingLog(from), State::Log(log), Quota::SlidingLog(to)) => {
             State::Log(sliding_log::carry(*from, log, *to, now))
         }

@@ -39,7 +39,8 @@ struct Current {
     redated: bool,
 }
 
-#[inline]
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "see `crate::compact`")]
 pub(crate) fn decide(
     quota: FixedWindow,
     state: Option<Window>,

@@ -9,7 +9,7 @@ use crate::decision::{Answer, Ask, Decision, Place, Receipt, Retry};
 use crate::level::{Level, Mark, flow, whole_at};
 use crate::quota::{LeakyBucket, Rate};
 use crate::time::{Span, Timestamp};
-use crate::token_bucket::{self, Charge};
+use crate::token_bucket;
 use crate::wide::{div_ceil, mul, mul_div_floor};
 
 /// The level at an instant, `whole` − `rest`/q units.
@@ -20,13 +20,14 @@ struct Backlog {
     redated: bool,
 }
 
-#[inline]
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "see `crate::compact`")]
 pub(crate) fn decide(
     quota: LeakyBucket,
     state: Option<Level>,
     ask: Ask,
     now: Timestamp,
-) -> (Decision, Option<Charge>) {
+) -> (Decision, Option<(Level, Receipt)>) {
     let backlog = backlog(quota, state, now);
     if let Some(retry) = refusal(quota, backlog, ask, now) {
         return (decision(quota, backlog, Answer::Refuse(retry)), None);
@@ -35,7 +36,7 @@ pub(crate) fn decide(
     let level = Level { whole: after.whole, mark: whole_at(now, backlog.rest, quota.rate) };
     let receipt = Receipt { charged_at: now, units: ask.cost(), place: Place::Tail(level) };
     let answer = Answer::Admit { delay: drain(quota.rate, backlog, 0) };
-    (decision(quota, after, answer), Some(Charge { level, receipt }))
+    (decision(quota, after, answer), Some((level, receipt)))
 }
 
 /// Returns the state to store for one dated after `now`: the same backlog, dated `now`.

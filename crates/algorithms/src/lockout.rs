@@ -46,7 +46,8 @@ struct View {
     redated: bool,
 }
 
-#[inline]
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "see `crate::compact`")]
 pub(crate) fn decide(
     quota: Lockout,
     state: Option<Lock>,

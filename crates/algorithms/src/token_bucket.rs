@@ -19,13 +19,14 @@ struct Credit {
     redated: bool,
 }
 
-#[inline]
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "see `crate::compact`")]
 pub(crate) fn decide(
     quota: TokenBucket,
     state: Option<Level>,
     ask: Ask,
     now: Timestamp,
-) -> (Decision, Option<Charge>) {
+) -> (Decision, Option<(Level, Receipt)>) {
     let credit = credit(quota, state, now);
     let Some(left) = credit.whole.checked_sub(ask.cost()) else {
         let retry = if ask.cost() > quota.capacity {
@@ -38,14 +39,7 @@ pub(crate) fn decide(
     let after = Credit { whole: left, ..credit };
     let level = Level { whole: left, mark: whole_at(now, credit.rest, quota.refill) };
     let receipt = Receipt { charged_at: now, units: ask.cost(), place: Place::ByInstant };
-    (decision(quota, after, Answer::Admit { delay: Span::ZERO }), Some(Charge { level, receipt }))
-}
-
-/// What an admitted request writes, and the receipt for it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Charge {
-    pub(crate) level: Level,
-    pub(crate) receipt: Receipt,
+    (decision(quota, after, Answer::Admit { delay: Span::ZERO }), Some((level, receipt)))
 }
 
 /// Returns the state to store for one dated after `now`: the same whole credit, dated `now`.

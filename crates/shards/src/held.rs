@@ -25,6 +25,12 @@ impl<'a, S: Lock, L: Lock> Held<'a, S, L> {
         find::<S>(&mut self.shards, index)
     }
 
+    /// Returns every shard whose lock is held, ascending.
+    #[inline]
+    pub fn shards(&mut self) -> impl Iterator<Item = &mut S::Value> {
+        self.shards.iter_mut().map(|(_, guard)| &mut **guard)
+    }
+
     /// Takes the last lock if it is not held yet, and returns what it guards.
     #[inline]
     pub fn last(&mut self) -> &mut L::Value {

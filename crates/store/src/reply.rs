@@ -30,7 +30,18 @@ impl<'a, T> Reply<'a, T> {
         Self(Inner::Waiting(Box::pin(answer)))
     }
 
+    /// Returns the answer where it lies, if it is there at once. It may be some hundred bytes, so that moving it out takes
+    /// longer than reading it.
+    #[inline]
+    pub fn as_ready(&self) -> Option<Result<&T, &StoreError>> {
+        match &self.0 {
+            Inner::Ready(answer) => Some(answer.as_ref()),
+            Inner::Waiting(_) | Inner::Taken => None,
+        }
+    }
+
     /// Returns the answer if it is there at once, as a memory store's always is.
+    #[inline]
     pub fn now(self) -> Option<Result<T, StoreError>> {
         match self.0 {
             Inner::Ready(answer) => Some(answer),

@@ -10,6 +10,7 @@ mod batch;
 mod clock;
 mod digest;
 mod forget;
+mod known;
 mod limits;
 mod logs;
 mod notes;
@@ -20,7 +21,6 @@ mod quotas;
 mod refund;
 mod room;
 mod shard;
-mod single;
 mod snapshot;
 mod states;
 mod table;
@@ -31,16 +31,17 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 use tidegate_algorithms::{State, Timestamp};
-use tidegate_shards::{Indices, Shards};
+use tidegate_shards::Shards;
 
-use crate::check::{ChargeReceipt, Check, CheckOutcome, Decided, KeyDigest, LimitId, Outcomes, Refund};
+use crate::check::{Check, Decided, KeyDigest, LimitId, Outcomes, Refund};
 use crate::error::StoreError;
 use crate::notes::Notes;
 use crate::reply::Reply;
 use crate::store::Store;
-use batch::{Batch, Home};
+use batch::{Batch, Home, Locks};
 use clock::Clock;
 use digest::Digester;
+use known::NOTHING;
 use limits::Limits;
 use notes::Board;
 use overflow::Overflow;
@@ -144,30 +145,40 @@ impl MemoryStore {
     }
 
     #[inline]
-    fn answer<'a>(&self, checks: &'a [Check<'a>], at: Option<Timestamp>, peek: bool) -> Reply<'a, Decided> {
-        let [check] = checks else { return Reply::ready(self.answer_batch(checks, at, peek)) };
+    fn answer<'a>(&self, checks: &'a [Check<'a>], at: Option<Timestamp>) -> Reply<'a, Decided> {
+        if let [check] = checks {
+            return self.answer_one(check, at);
+        }
+        if let Some(two) = checks.as_array::<2>() {
+            return self.answer_some(two, at);
+        }
+        if let Some(three) = checks.as_array::<3>() {
+            return self.answer_some(three, at);
+        }
+        Reply::ready(self.answer_batch(checks, at, false))
+    }
+
+    #[inline]
+    fn answer_one<'a>(&self, check: &Check<'_>, at: Option<Timestamp>) -> Reply<'a, Decided> {
         let home = self.home(self.digester.digest(check.key));
-        let Some((decision, receipt, now)) = self.answer_known(check, home, at, peek) else {
-            return Reply::ready(self.answer_new(check, home, at, peek));
-        };
-        let receipt = receipt.map(|it| ChargeReceipt::new(check.limit, home.key, check.quota, it));
-        let mut outcomes = Outcomes::new();
-        outcomes.push(CheckOutcome { decision, receipt });
-        let admitted = check.shadow || decision.is_admitted();
-        Reply::ready(Ok(Decided { admitted, at: now, outcomes }))
+        match self.decide_known(check, home, at) {
+            Some(decided) => Reply::ready(Ok(decided)),
+            None => Reply::ready(self.answer_batch(std::slice::from_ref(check), at, false)),
+        }
     }
 
     #[inline(never)]
-    fn answer_new(
+    fn answer_some<'a, const N: usize>(
         &self,
-        check: &Check<'_>,
-        home: Home,
+        checks: &[Check<'_>; N],
         at: Option<Timestamp>,
-        peek: bool,
-    ) -> Result<Decided, StoreError> {
-        let locks = self.shards.lock_many(&std::iter::once(home.shard).collect());
-        let now = self.instant(at);
-        Batch::new(&self.limits, locks, now).run(std::iter::once((check, home)), peek)
+    ) -> Reply<'a, Decided> {
+        let mut outcomes = [NOTHING.0; N];
+        let Some((admitted, at)) = self.decide_all_known(checks, at, &mut outcomes) else {
+            return Reply::ready(self.answer_batch(checks, at, false));
+        };
+        // Of an array, so that they are written where they are returned: a whole answer is too large to be moved.
+        Reply::ready(Ok(Decided { admitted, at, outcomes: Outcomes::from_slice(&outcomes) }))
     }
 
     #[inline(never)]
@@ -177,6 +188,13 @@ impl MemoryStore {
         at: Option<Timestamp>,
         peek: bool,
     ) -> Result<Decided, StoreError> {
+        let homes = self.homes(checks);
+        let mut locks = self.shards.lock_many(&homes.iter().map(|home| home.shard).collect());
+        let now = self.instant(at, &mut locks);
+        Batch::new(&self.limits, locks, now).run(checks.iter().zip(homes.iter().copied()), peek)
+    }
+
+    fn homes(&self, checks: &[Check<'_>]) -> SmallVec<[Home; 8]> {
         let mut homes: SmallVec<[Home; 8]> = SmallVec::new();
         for (index, check) in checks.iter().enumerate() {
             let before =
@@ -185,20 +203,17 @@ impl MemoryStore {
             let same = before.filter(|(before, _)| before.key == check.key).map(|(_, home)| *home);
             homes.push(same.unwrap_or_else(|| self.home(self.digester.digest(check.key))));
         }
-        let wanted: Indices = homes.iter().map(|home| home.shard).collect();
-        let locks = self.shards.lock_many(&wanted);
-        let now = self.instant(at);
-        Batch::new(&self.limits, locks, now).run(checks.iter().zip(homes.iter().copied()), peek)
+        homes
     }
 
     /// Returns the instant of a batch: the caller's, or the clock's. To be asked once the batch holds its locks: read
     /// before, two batches could take the locks in one order and their instants in the other, and time would go back.
-    #[inline]
-    fn instant(&self, at: Option<Timestamp>) -> Timestamp {
-        match at {
-            Some(at) => at,
-            None => self.clock.now(),
-        }
+    fn instant(&self, at: Option<Timestamp>, locks: &mut Locks<'_>) -> Timestamp {
+        at.unwrap_or_else(|| {
+            let now = locks.shards().fold(self.clock.now(), |now, shard| shard.instant(now));
+            // The latest of them is the instant of all.
+            locks.shards().fold(now, |now, shard| shard.instant(now))
+        })
     }
 
     #[inline]
@@ -240,11 +255,11 @@ impl Store for MemoryStore {
     }
 
     fn decide<'a>(&'a self, checks: &'a [Check<'a>], at: Option<Timestamp>) -> Reply<'a, Decided> {
-        self.answer(checks, at, false)
+        self.answer(checks, at)
     }
 
     fn peek<'a>(&'a self, checks: &'a [Check<'a>], at: Option<Timestamp>) -> Reply<'a, Decided> {
-        self.answer(checks, at, true)
+        Reply::ready(self.answer_batch(checks, at, true))
     }
 
     fn refund<'a>(&'a self, refunds: &'a [Refund<'a>], at: Option<Timestamp>) -> Reply<'a, ()> {

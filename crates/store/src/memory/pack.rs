@@ -14,7 +14,10 @@
 //! that is locked is the attempts of its quota, or will not be asked for before the lock is over; of more early units than
 //! its field holds, so many are kept that a refund puts the window's end off no later than it would with all.
 
-use tidegate_algorithms::{Counter, Level, Lock, MAX_UNITS, Mark, Quota, State, Window};
+use tidegate_algorithms::{
+    Compact, Counter, FixedWindow, LeakyBucket, Level, Lock, Lockout, MAX_UNITS, Mark, Quota, SlidingCounter,
+    State, TokenBucket, Window,
+};
 
 use super::quotas::QuotaId;
 use crate::check::Algorithm;
@@ -25,44 +28,89 @@ pub(super) fn quota_of(word: u128) -> QuotaId {
     QuotaId(narrow_16(word & u128::from(QuotaId::UNKNOWN.0)))
 }
 
+/// Numbers whose states fit a word.
+pub(super) trait Packed: Compact {
+    /// Packs a state.
+    fn pack(state: Self::State, quota: QuotaId) -> u128;
+
+    /// Unpacks a state that was written under these numbers.
+    fn unpack(self, word: u128) -> Self::State;
+}
+
+macro_rules! packed {
+    ($($quota:ident: |$numbers:ident, $word:ident| $unpack:expr, $pack:ident;)*) => { $(
+        impl Packed for $quota {
+            #[inline]
+            fn pack(state: Self::State, quota: QuotaId) -> u128 {
+                $pack(state, quota)
+            }
+
+            #[inline]
+            fn unpack(self, $word: u128) -> Self::State {
+                let ($numbers, $word) = (self, $word >> QuotaId::BITS);
+                $unpack
+            }
+        }
+    )* };
+}
+
+packed! {
+    FixedWindow: |_quota, word| window(word), pack_window;
+    SlidingCounter: |_quota, word| counter(word), pack_counter;
+    TokenBucket: |quota, word| level(word, quota.refill().units()), pack_level;
+    LeakyBucket: |quota, word| level(word, quota.rate().units()), pack_level;
+    Lockout: |quota, word| lock(word, quota.attempts()), pack_lock;
+}
+
 /// Packs a state, a log by its index; a state of another algorithm packs to its fields as they come.
 #[inline]
 pub(super) fn pack(state: &State, quota: QuotaId) -> u128 {
-    let word = Word(u128::from(quota.0), QuotaId::BITS);
     match state {
-        State::ClockWindow(window) | State::HitWindow(window) => {
-            word.and(window.count.into(), 31).and(window.early.into(), 30).and(window.ends_at, 53).0
-        }
-        State::Counter(counter) => {
-            word.and(counter.previous.into(), 31)
-                .and(counter.current.into(), 31)
-                .and(counter.charged_at, 52)
-                .0
-        }
-        State::Credit(level) | State::Backlog(level) => {
-            // Without the quota's number the denominator would be lost, so the fraction is rounded up.
-            let mark = level.mark();
-            let known = quota != QuotaId::UNKNOWN;
-            let (micros, sub) = match mark.sub() {
-                0 => (mark.micros(), 0),
-                sub if known => (mark.micros(), sub),
-                _ => (mark.micros().saturating_add(1), 0),
-            };
-            word.and(sub.into(), 30).and(level.whole().into(), 31).and(micros, 52).0
-        }
-        State::Lock(lock) if lock.locked_until > 0 => {
-            word.and(1, 1).and(lock.early.into(), 7).and(lock.ends_at, 53).and(lock.locked_until, 53).0
-        }
-        State::Lock(lock) => {
-            word.and(0, 1).and(lock.count.into(), 30).and(lock.early.into(), 30).and(lock.ends_at, 53).0
-        }
-        State::Log(_) => word.0,
+        State::ClockWindow(window) | State::HitWindow(window) => pack_window(*window, quota),
+        State::Counter(counter) => pack_counter(*counter, quota),
+        State::Credit(level) | State::Backlog(level) => pack_level(*level, quota),
+        State::Lock(lock) => pack_lock(*lock, quota),
+        State::Log(_) => u128::from(quota.0),
+    }
+}
+
+#[inline]
+fn pack_window(window: Window, quota: QuotaId) -> u128 {
+    Word::of(quota).and(window.count.into(), 31).and(window.early.into(), 30).and(window.ends_at, 53).0
+}
+
+#[inline]
+fn pack_counter(counter: Counter, quota: QuotaId) -> u128 {
+    let word = Word::of(quota).and(counter.previous.into(), 31).and(counter.current.into(), 31);
+    word.and(counter.charged_at, 52).0
+}
+
+#[inline]
+fn pack_level(level: Level, quota: QuotaId) -> u128 {
+    // Without the quota's number the denominator would be lost, so the fraction is rounded up.
+    let mark = level.mark();
+    let known = quota != QuotaId::UNKNOWN;
+    let (micros, sub) = match mark.sub() {
+        0 => (mark.micros(), 0),
+        sub if known => (mark.micros(), sub),
+        _ => (mark.micros().saturating_add(1), 0),
+    };
+    Word::of(quota).and(sub.into(), 30).and(level.whole().into(), 31).and(micros, 52).0
+}
+
+#[inline]
+fn pack_lock(lock: Lock, quota: QuotaId) -> u128 {
+    let word = Word::of(quota);
+    if lock.locked_until > 0 {
+        word.and(1, 1).and(lock.early.into(), 7).and(lock.ends_at, 53).and(lock.locked_until, 53).0
+    } else {
+        word.and(0, 1).and(lock.count.into(), 30).and(lock.early.into(), 30).and(lock.ends_at, 53).0
     }
 }
 
 /// Packs the index of a log.
 pub(super) fn pack_log(index: u32, quota: QuotaId) -> u128 {
-    Word(u128::from(quota.0), QuotaId::BITS).and(index.into(), 32).0
+    Word::of(quota).and(index.into(), 32).0
 }
 
 /// Returns the index of a log.
@@ -70,45 +118,52 @@ pub(super) fn log_of(word: u128) -> u32 {
     narrow_32(word >> QuotaId::BITS)
 }
 
-/// Unpacks a state that is not a log.
+/// Unpacks a state that is not a log. Its quota may not be known: then a fraction is taken for none, and a lock's count for
+/// the largest.
 #[inline]
 pub(super) fn unpack(algorithm: Algorithm, word: u128, quota: Option<&Quota>) -> Option<State> {
     let word = word >> QuotaId::BITS;
-    Some(match algorithm {
-        Algorithm::ClockWindow => State::ClockWindow(window(word)),
-        Algorithm::HitWindow => State::HitWindow(window(word)),
-        Algorithm::Counter => State::Counter(Counter {
-            charged_at: narrow_64(word >> 62),
-            current: narrow_31(word >> 31),
-            previous: narrow_31(word),
-        }),
-        Algorithm::Credit => State::Credit(level(word, quota)),
-        Algorithm::Backlog => State::Backlog(level(word, quota)),
-        Algorithm::Lock => State::Lock(lock(word, quota)),
-        Algorithm::Log => return None,
-    })
-}
-
-fn lock(word: u128, quota: Option<&Quota>) -> Lock {
-    if word & 1 == 0 {
-        let (count, early) = (narrow_30(word >> 1), narrow_30(word >> 31));
-        return Lock { ends_at: narrow_64(word >> 61), count, early, locked_until: 0 };
-    }
-    let count = if let Some(Quota::Lockout(quota)) = quota { quota.attempts() } else { MAX_UNITS };
-    let ends_at = narrow_64(word >> 8) & ((1 << 53) - 1);
-    Lock { ends_at, count, early: narrow_32(word >> 1) & 0x7f, locked_until: narrow_64(word >> 61) }
-}
-
-fn window(word: u128) -> Window {
-    Window { ends_at: narrow_64(word >> 61), count: narrow_31(word), early: narrow_30(word >> 31) }
-}
-
-fn level(word: u128, quota: Option<&Quota>) -> Level {
     let per = match quota {
         Some(Quota::TokenBucket(quota)) => quota.refill().units(),
         Some(Quota::LeakyBucket(quota)) => quota.rate().units(),
         _ => 1,
     };
+    let attempts = if let Some(Quota::Lockout(quota)) = quota { quota.attempts() } else { MAX_UNITS };
+    Some(match algorithm {
+        Algorithm::ClockWindow => State::ClockWindow(window(word)),
+        Algorithm::HitWindow => State::HitWindow(window(word)),
+        Algorithm::Counter => State::Counter(counter(word)),
+        Algorithm::Credit => State::Credit(level(word, per)),
+        Algorithm::Backlog => State::Backlog(level(word, per)),
+        Algorithm::Lock => State::Lock(lock(word, attempts)),
+        Algorithm::Log => return None,
+    })
+}
+
+#[inline]
+fn lock(word: u128, attempts: u32) -> Lock {
+    if word & 1 == 0 {
+        let (count, early) = (narrow_30(word >> 1), narrow_30(word >> 31));
+        return Lock { ends_at: narrow_64(word >> 61), count, early, locked_until: 0 };
+    }
+    let ends_at = narrow_64(word >> 8) & ((1 << 53) - 1);
+    let (early, locked_until) = (narrow_32(word >> 1) & 0x7f, narrow_64(word >> 61));
+    Lock { ends_at, count: attempts, early, locked_until }
+}
+
+#[inline]
+fn window(word: u128) -> Window {
+    Window { ends_at: narrow_64(word >> 61), count: narrow_31(word), early: narrow_30(word >> 31) }
+}
+
+#[inline]
+fn counter(word: u128) -> Counter {
+    let (current, previous) = (narrow_31(word >> 31), narrow_31(word));
+    Counter { charged_at: narrow_64(word >> 62), current, previous }
+}
+
+#[inline]
+fn level(word: u128, per: u32) -> Level {
     Level::from_parts(narrow_31(word >> 30), Mark::from_parts(narrow_64(word >> 61), narrow_30(word), per))
 }
 
@@ -116,6 +171,11 @@ fn level(word: u128, quota: Option<&Quota>) -> Level {
 struct Word(u128, u32);
 
 impl Word {
+    #[inline]
+    fn of(quota: QuotaId) -> Self {
+        Self(u128::from(quota.0), QuotaId::BITS)
+    }
+
     #[inline]
     fn and(self, field: u64, bits: u32) -> Self {
         let most = (1_u64 << bits) - 1;

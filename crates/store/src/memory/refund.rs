@@ -16,7 +16,7 @@ impl MemoryStore {
     pub(super) fn give_back(&self, refunds: &[Refund<'_>], at: Option<Timestamp>) {
         let homes = refunds.iter().map(|refund| self.home(refund.receipt.key()));
         let mut locks = self.shards.lock_many(&homes.clone().map(|home| home.shard).collect::<Indices>());
-        let now = self.instant(at);
+        let now = self.instant(at, &mut locks);
         for (Refund { receipt, quota, give }, home) in refunds.iter().zip(homes) {
             if *give == Give::All {
                 let shard = locks.shard(home.shard);

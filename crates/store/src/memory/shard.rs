@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use tidegate_algorithms::Quota;
+use tidegate_algorithms::{Quota, Timestamp};
 
 use super::room::Account;
 use super::states::States;
@@ -18,6 +18,8 @@ pub(super) struct Shard {
     limits: Vec<Option<LimitStates>>,
     /// Which limit was handed out last by [`Shard::another`].
     turn: usize,
+    /// The latest instant of the clock at which something was asked here.
+    latest: Timestamp,
 }
 
 /// The states of one limit.
@@ -30,6 +32,13 @@ pub(super) struct LimitStates {
 }
 
 impl Shard {
+    /// Returns what the clock told, or the latest instant it told here before: time never goes back for what is kept here.
+    #[inline]
+    pub(super) fn instant(&mut self, told: Timestamp) -> Timestamp {
+        self.latest = self.latest.max(told);
+        self.latest
+    }
+
     /// Returns the limit's states of the quota's algorithm and its account, `None` while there are none.
     #[inline]
     pub(super) fn get(&mut self, limit: LimitId, quota: &Quota) -> Option<(&mut States, &Account)> {

@@ -14,7 +14,7 @@ use crate::plans::Held;
 pub(super) struct States {
     algorithm: Algorithm,
     pub(super) table: Table,
-    quotas: Quotas,
+    pub(super) quotas: Quotas,
     logs: Logs,
     /// The bytes the account counts for this.
     counted: usize,

@@ -55,12 +55,18 @@ impl Table {
     /// Returns the slot of a key.
     #[inline]
     pub(super) fn find(&self, key: KeyDigest) -> Option<usize> {
+        self.find_word(key).map(|(slot, _)| slot)
+    }
+
+    /// Returns the slot of a key and its word.
+    #[inline]
+    pub(super) fn find_word(&self, key: KeyDigest) -> Option<(usize, u128)> {
         let home = self.home(key);
         let tail = self.slots.get(home..)?;
         for (offset, slot) in tail.iter().enumerate() {
             if slot.key.0[0] >= key.0[0] {
                 if slot.key == key {
-                    return Some(home + offset);
+                    return Some((home + offset, slot.word));
                 }
                 if slot.key > key {
                     return None;

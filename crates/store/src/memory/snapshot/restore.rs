@@ -34,7 +34,7 @@ impl MemoryStore {
     ) -> Result<(Self, Restored), SnapshotError> {
         let contents = read(bytes)?;
         let store = Self::with_secret(options, contents.secret);
-        let now = store.instant(at);
+        let now = at.unwrap_or_else(|| store.clock.now());
         for name in &contents.names {
             store.limits.id(name);
         }
