@@ -85,7 +85,8 @@ pub enum UpstreamError {
 /// What sends requests to the upstream.
 pub(crate) enum Client {
     Http1(Arc<Pool>),
-    Http2(legacy::Client<HttpConnector, UpstreamBody>),
+    /// Boxed, since it is many times the other's size.
+    Http2(Box<legacy::Client<HttpConnector, UpstreamBody>>),
 }
 
 impl Client {
@@ -106,7 +107,7 @@ impl Client {
             .http2_keep_alive_interval(HTTP2_PING)
             .http2_keep_alive_timeout(HTTP2_PING)
             .build(connector);
-        Self::Http2(client)
+        Self::Http2(Box::new(client))
     }
 
     /// Sends a request and returns its answer, with the connection that it takes for itself as long as its body lasts.
