@@ -57,6 +57,9 @@ rules:
         sliding_log: { limit: 1, window: 400d }
 ";
 
+/// What both of the first two rules apply to.
+const SEARCH: (&str, &str) = ("GET", "/shops/17/search");
+
 fn main() {
     let sides = Sides::new();
     let mut named = sides.named();
@@ -96,6 +99,7 @@ struct Sides {
     quotas: [Quota; 2],
     by_code: Limiter,
     by_policy: Limiter,
+    by_own_policy: Limiter,
     headers: HeaderMap,
 }
 
@@ -106,7 +110,7 @@ impl Sides {
         let bucket = Quota::token_bucket(1_000_000_000, Rate::new(1, hour).unwrap()).unwrap();
         let counter = Quota::sliding_counter(1_000_000_000, hour).unwrap();
         let limits = [Limit::new("per-client", bucket), Limit::new("per-account", counter)];
-        let policy = parse_embedded("policy.yaml", POLICY).unwrap();
+        let policy = || parse_embedded("policy.yaml", POLICY).unwrap();
         let alone = store();
         let mut headers = HeaderMap::new();
         for (name, value) in [
@@ -121,25 +125,24 @@ impl Sides {
             store: alone,
             quotas: [bucket, counter],
             by_code: Limiter::in_memory(limits).unwrap(),
-            by_policy: Limiter::from_policy_with(policy, Arc::new(store())).unwrap(),
+            by_policy: Limiter::from_policy_with(policy(), Arc::new(store())).unwrap(),
+            by_own_policy: Limiter::from_policy(policy()).unwrap(),
             headers,
         }
     }
 
     fn named(&self) -> Vec<Named<'_>> {
+        let (shared, own) = (&self.by_policy, &self.by_own_policy);
         vec![
             ("store-two", Box::new(|| self.ask_store())),
             ("code-one", Box::new(|| drop(done(self.by_code.check_key("per-client", "192.0.2.7"))))),
             ("code-two", Box::new(|| self.ask_by_code())),
-            ("policy-none", Box::new(|| self.ask_by_policy("GET", "/", None))),
-            ("policy-one-rule", Box::new(|| self.ask_by_policy("GET", "/", Some(client())))),
-            (
-                "policy-two-rules",
-                Box::new(|| {
-                    self.ask_by_policy("GET", "/shops/17/search", Some(client()));
-                }),
-            ),
-            ("policy-refused", Box::new(|| self.ask_by_policy("POST", "/send", Some(client())))),
+            ("policy-none", Box::new(|| self.ask_by_policy(shared, ("GET", "/"), None))),
+            ("policy-one-rule", Box::new(|| self.ask_by_policy(shared, ("GET", "/"), Some(client())))),
+            ("policy-two-rules", Box::new(|| self.ask_by_policy(shared, SEARCH, Some(client())))),
+            ("policy-refused", Box::new(|| self.ask_by_policy(shared, ("POST", "/send"), Some(client())))),
+            ("own-policy-none", Box::new(|| self.ask_by_policy(own, ("GET", "/"), None))),
+            ("own-policy-two-rules", Box::new(|| self.ask_by_policy(own, SEARCH, Some(client())))),
         ]
     }
 
@@ -162,7 +165,7 @@ impl Sides {
         black_box(verdict.is_allowed());
     }
 
-    fn ask_by_policy(&self, method: &str, path: &str, peer: Option<IpAddr>) {
+    fn ask_by_policy(&self, by: &Limiter, (method, path): (&str, &str), peer: Option<IpAddr>) {
         let request = Request {
             method,
             host: Some("shop.example.com"),
@@ -172,7 +175,7 @@ impl Sides {
             peer,
             body: None,
         };
-        black_box(done(black_box(&self.by_policy).check(&request)).is_allowed());
+        black_box(done(black_box(by).check(&request)).is_allowed());
     }
 }
 

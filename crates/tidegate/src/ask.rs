@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 use tidegate_store::{Check, Decided, Store as _, StoreError};
 
 use crate::combine;
+use crate::decisions::Decisions;
 use crate::denial::{Asked, Found, Inquiry, Name, Outcome, Turn, Word};
 use crate::inner::Inner;
 use crate::options::CheckOptions;
@@ -52,9 +53,9 @@ impl Inner {
         } else {
             self.store.decide(&checks, options.at)
         };
-        match reply.now() {
-            Some(Ok(answer)) => combine::decided(plan, &self.limits, &answer, verdict),
-            Some(Err(error)) => *verdict = self.unanswered(plan, &checks, options, &error),
+        match reply.as_ready() {
+            Some(Ok(answer)) => combine::decided(plan, &self.limits, answer, verdict),
+            Some(Err(error)) => *verdict = self.unanswered(plan, &checks, options, error),
             None => return false,
         }
         true
@@ -192,7 +193,7 @@ impl Inner {
     /// tells of somebody who asks whether one of them still refuses.
     fn remembered(&self, plan: &Plan, checks: &Checks<'_>, names: &Names) -> (Option<Verdict>, Option<Word>) {
         let now = self.lasting.outage.clock.now();
-        let mut decisions: SmallVec<[LimitDecision; 4]> = SmallVec::new();
+        let mut decisions = Decisions::default();
         let (mut at, mut asking) = (None, None);
         let all = checks.iter().zip(names).zip(plan.limits(&self.limits)).enumerate();
         for (place, ((check, name), limit)) in all.filter(|(_, ((check, _), _))| !check.shadow) {

@@ -49,6 +49,7 @@ mod clock;
 mod combine;
 #[cfg(feature = "policy")]
 mod compile;
+mod decisions;
 mod denial;
 #[cfg(feature = "policy")]
 mod descriptors;

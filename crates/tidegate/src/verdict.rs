@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 use tidegate_algorithms::{Decision, Quota, Retry, Span, Timestamp};
 use tidegate_store::ChargeReceipt;
 
+use crate::decisions::Decisions;
 use crate::denial::Name;
 use crate::limit::Limit;
 use crate::outage::Degraded;
@@ -19,7 +20,7 @@ use crate::settle::Charge;
 #[must_use = "a verdict that nobody looks at limits nothing"]
 pub struct Verdict {
     pub(crate) ruling: Ruling,
-    pub(crate) decisions: SmallVec<[LimitDecision; 4]>,
+    pub(crate) decisions: Decisions,
     pub(crate) at: Option<Timestamp>,
     pub(crate) skipped: SmallVec<[Limit; 2]>,
     pub(crate) degraded: Option<Degraded>,
@@ -134,7 +135,7 @@ impl Verdict {
     pub(crate) fn without_decisions(ruling: Ruling) -> Self {
         Self {
             ruling,
-            decisions: SmallVec::new(),
+            decisions: Decisions::default(),
             at: None,
             skipped: SmallVec::new(),
             degraded: None,

@@ -8,6 +8,7 @@ use tidegate_store::{Check, Store as _, StoreError};
 use super::Degraded;
 use crate::ask::Checks;
 use crate::combine;
+use crate::decisions::Decisions;
 use crate::inner::Inner;
 use crate::limit::{Disclosure, OnStoreFailure};
 use crate::options::CheckOptions;
@@ -57,7 +58,7 @@ impl Inner {
         let own: Checks<'_> = own.collect();
         let answer = if options.peek { store.peek(&own, options.at) } else { store.decide(&own, options.at) };
         let answer = answer.now()?.ok()?;
-        let decisions: SmallVec<[LimitDecision; 4]> = chosen
+        let decisions: Decisions = chosen
             .iter()
             .zip(answer.outcomes)
             .map(|((place, limit, _, _, share), outcome)| LimitDecision {
