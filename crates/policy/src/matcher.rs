@@ -216,8 +216,11 @@ impl Matcher {
     }
 
     fn host_matches(&self, host: Option<&str>) -> bool {
+        if self.hosts.is_empty() {
+            return true;
+        }
         let host = bare_host(host.unwrap_or_default());
-        self.hosts.is_empty() || self.hosts.iter().any(|pattern| pattern.matches(&host))
+        self.hosts.iter().any(|pattern| pattern.matches(&host))
     }
 
     fn path_matches<'a>(&self, pattern: &'a Pattern, path: &'a Normal<'_>, params: &mut Params<'a>) -> bool {

@@ -30,7 +30,7 @@ pub(crate) struct Normal<'a> {
 impl Normal<'_> {
     /// Returns the path `/`.
     pub(crate) fn root() -> Self {
-        let strict = Reading { text: Cow::Borrowed("/"), cuts: SmallVec::new() };
+        let strict = Reading { text: Cow::Borrowed("/"), ends: SmallVec::new() };
         Self { strict, loose: None, trailing_slash: false }
     }
 }
@@ -49,20 +49,18 @@ impl<'a> Normal<'a> {
 #[derive(Debug, Clone)]
 pub(crate) struct Reading<'a> {
     text: Cow<'a, str>,
-    /// Where each segment begins and ends: every rule asks for them.
-    cuts: SmallVec<[(usize, usize); 8]>,
+    /// Where each segment ends: every rule asks for them. It begins after the slash that ends the one before.
+    ends: SmallVec<[usize; 8]>,
 }
 
 impl<'a> Reading<'a> {
     fn new(text: Cow<'a, str>) -> Self {
-        let mut cuts = SmallVec::new();
-        let mut start = 1_usize;
-        for segment in text.split('/').skip(1).filter(|segment| !segment.is_empty()) {
-            let end = start.saturating_add(segment.len());
-            cuts.push((start, end));
-            start = end.saturating_add(1);
+        let slashes = text.bytes().enumerate().skip(1).filter(|(_, byte)| *byte == b'/');
+        let mut ends: SmallVec<_> = slashes.map(|(at, _)| at).collect();
+        if text.len() > 1 {
+            ends.push(text.len());
         }
-        Self { text, cuts }
+        Self { text, ends }
     }
 
     /// Returns the whole path.
@@ -72,12 +70,15 @@ impl<'a> Reading<'a> {
 
     /// Returns how many segments there are; the root has none.
     pub(crate) fn len(&self) -> usize {
-        self.cuts.len()
+        self.ends.len()
     }
 
     /// Returns a segment.
     pub(crate) fn segment(&self, index: usize) -> &str {
-        self.cuts.get(index).and_then(|(start, end)| self.text.get(*start..*end)).unwrap_or_default()
+        let before = index.checked_sub(1).map_or(Some(&0), |before| self.ends.get(before));
+        let (before, end) =
+            (before.copied().unwrap_or_default(), self.ends.get(index).copied().unwrap_or_default());
+        self.text.get(before.saturating_add(1)..end).unwrap_or_default()
     }
 }
 
@@ -114,9 +115,12 @@ fn refuse(why: &'static str) -> Ambiguous {
 
 /// Returns whether nothing but perhaps one trailing slash has to be changed.
 fn is_plain(raw: &str) -> bool {
-    let bytes = raw.as_bytes();
-    let chars = bytes.iter().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'%' | b'\\'));
-    chars && !bytes.windows(2).any(|pair| matches!(pair, b"//" | b"/."))
+    let mut after_slash = false;
+    raw.bytes().all(|byte| {
+        let odd = matches!(byte, b'%' | b'\\') || (after_slash && matches!(byte, b'/' | b'.'));
+        after_slash = byte == b'/';
+        byte.is_ascii_graphic() && !odd
+    })
 }
 
 /// Decodes unreserved characters, writes every other encoding in upper case and encodes what is not ASCII.

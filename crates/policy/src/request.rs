@@ -207,19 +207,7 @@ impl Policy {
     /// # Errors
     /// When its path can be read in more than one way.
     pub fn see<'a>(&self, request: &Request<'a>) -> Result<Seen<'a>, Ambiguous> {
-        let normal = path::normalize(request.path, self.encoded_slash)?;
-        let client = request.peer.map(|peer| self.trusted.client(peer, request.headers));
-        let tokens = Tokens::default();
-        Ok(Seen {
-            request: *request,
-            normal,
-            client,
-            ready: None,
-            only_ready: false,
-            now: None,
-            tokens,
-            descriptor: None,
-        })
+        self.see_at(request, None, None)
     }
 
     /// Reads one of Envoy's descriptors, to be decided like a request. Rules for descriptors alone apply to it, and there is
@@ -261,7 +249,16 @@ impl Policy {
         ready: Option<&'a ReadyKeys>,
         now: impl Into<Option<Timestamp>>,
     ) -> Result<Seen<'a>, Ambiguous> {
-        Ok(Seen { ready, now: now.into(), ..self.see(request)? })
+        Ok(Seen {
+            request: *request,
+            normal: path::normalize(request.path, self.encoded_slash)?,
+            client: request.peer.map(|peer| self.trusted.client(peer, request.headers)),
+            ready,
+            only_ready: false,
+            now: now.into(),
+            tokens: Tokens::default(),
+            descriptor: None,
+        })
     }
 
     /// Returns whether any limit depends on the instant of a request.

@@ -20,6 +20,9 @@ const MAX_BYTES: usize = 8 * 1024;
 /// The most hops that are walked.
 pub(crate) const MAX_HOPS: usize = 32;
 
+/// The name of the field that most proxies write.
+static X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+
 /// Whose word about a client's address is taken, and in which header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustedProxies {
@@ -176,7 +179,7 @@ impl TrustedProxies {
     /// Returns the name of the header in which a trusted peer names the client.
     pub fn client_header(&self) -> HeaderName {
         match &self.header {
-            ClientHeader::XForwardedFor => HeaderName::from_static("x-forwarded-for"),
+            ClientHeader::XForwardedFor => X_FORWARDED_FOR.clone(),
             ClientHeader::Forwarded => http::header::FORWARDED,
             ClientHeader::Single(name) => name.clone(),
         }
@@ -200,15 +203,15 @@ impl TrustedProxies {
             return Client::untrusted(peer);
         }
         match &self.header {
-            ClientHeader::XForwardedFor => self.walk(peer, headers, "x-forwarded-for", node::list),
-            ClientHeader::Forwarded => self.walk(peer, headers, "forwarded", forwarded::list),
+            ClientHeader::XForwardedFor => self.walk(peer, headers, &X_FORWARDED_FOR, node::list),
+            ClientHeader::Forwarded => self.walk(peer, headers, &http::header::FORWARDED, forwarded::list),
             ClientHeader::Single(name) => single(peer, headers, name),
         }
     }
 
     /// Walks a list header from its right end; `split` calls back for each hop of one line, from the right, with
     /// its address or `None` for an opaque one, until told to stop.
-    fn walk(&self, peer: IpAddr, headers: &HeaderMap, name: &str, split: Split) -> Client {
+    fn walk(&self, peer: IpAddr, headers: &HeaderMap, name: &HeaderName, split: Split) -> Client {
         let mut walk = Walk { trusted: self, last: peer, hops: 0, bytes: MAX_BYTES, found: None };
         for line in headers.get_all(name).iter().rev() {
             let bytes = line.as_bytes();

@@ -36,13 +36,16 @@ pub(super) fn address(text: &[u8]) -> Option<IpAddr> {
             port(after.strip_prefix(':')?)?;
         }
         v6(address)?
-    } else if text.bytes().filter(|byte| *byte == b':').count() >= 2 {
-        v6(text)?
-    } else if let Some((address, digits)) = text.split_once(':') {
-        port(digits)?;
-        IpAddr::V4(address.parse::<Ipv4Addr>().ok()?)
     } else {
-        IpAddr::V4(text.parse::<Ipv4Addr>().ok()?)
+        match text.bytes().filter(|byte| *byte == b':').count() {
+            0 => IpAddr::V4(text.parse::<Ipv4Addr>().ok()?),
+            1 => {
+                let (address, digits) = text.split_once(':')?;
+                port(digits)?;
+                IpAddr::V4(address.parse::<Ipv4Addr>().ok()?)
+            }
+            _ => v6(text)?,
+        }
     };
     is_somebody(address.to_canonical()).then_some(address)
 }

@@ -130,10 +130,10 @@ impl Index {
         let segments = (0..path.len()).map(|index| path.segment(index));
         let mut host: Option<Cow<'_, str>> = None;
         self.tree.walk(self.requests, segments, |leaf: &Leaf| {
-            found.extend_from_slice(leaf.rules());
+            take(leaf, found);
             if let Some(hosts) = leaf.hosts() {
                 let host = host.get_or_insert_with(|| lower_host(seen.request().host));
-                self.tree.walk(hosts, host.rsplit('.'), |leaf| found.extend_from_slice(leaf.rules()));
+                self.tree.walk(hosts, host.rsplit('.'), |leaf| take(leaf, found));
             }
         });
     }
@@ -141,7 +141,7 @@ impl Index {
     fn of_descriptor(&self, descriptor: &Descriptor<'_>, found: &mut Candidates) {
         let entries = descriptor.entries.iter().flat_map(|(key, value)| [*key, *value]);
         let steps = std::iter::once(descriptor.domain).chain(entries);
-        self.tree.walk(self.descriptors, steps, |leaf| found.extend_from_slice(leaf.rules()));
+        self.tree.walk(self.descriptors, steps, |leaf| take(leaf, found));
     }
 }
 
@@ -155,6 +155,11 @@ fn value_step(value: &ValuePattern) -> Step<'_> {
             Some(beginning) => Step::Beginning(beginning),
         },
     }
+}
+
+/// Takes the rules at a leaf, of which most have none and few have many.
+fn take(leaf: &Leaf, found: &mut Candidates) {
+    leaf.rules().iter().for_each(|rule| found.push(*rule));
 }
 
 fn lower_host(host: Option<&str>) -> Cow<'_, str> {

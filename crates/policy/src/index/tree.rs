@@ -168,18 +168,23 @@ impl Tree {
         while !here.is_empty() {
             let step = steps.next();
             let digest = step.map(digest);
-            for node in here.drain(..) {
+            for node in here.iter().copied() {
                 let Some(branch) = self.branches.get(node.0) else { continue };
                 found(&branch.below);
                 let (Some(text), Some(digest)) = (step, digest) else {
                     found(&branch.at);
                     continue;
                 };
-                there.extend(self.texts.get(&(node, digest)).copied());
-                there.extend(branch.any);
+                if let Some(next) = self.texts.get(&(node, digest)) {
+                    there.push(*next);
+                }
+                if let Some(next) = branch.any {
+                    there.push(next);
+                }
                 branch.beginnings.each(text, |node| there.push(node));
             }
             std::mem::swap(&mut here, &mut there);
+            there.clear();
         }
     }
 }
@@ -208,6 +213,9 @@ impl Beginnings {
     /// Calls back for every text that a value begins with. The last text that is not above the value begins with all of
     /// them.
     fn each(&self, value: &str, mut found: impl FnMut(Node)) {
+        if self.0.is_empty() {
+            return;
+        }
         let mut next = self.0.range::<str, _>((Bound::Unbounded, Bound::Included(value))).next_back();
         while let Some((text, beginning)) = next {
             if value.starts_with(&**text) {
