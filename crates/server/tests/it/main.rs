@@ -15,6 +15,7 @@ mod forward;
 mod framing;
 mod headers;
 mod http2;
+mod pool;
 mod proxy_protocol;
 mod resp;
 mod snapshots;

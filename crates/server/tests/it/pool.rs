@@ -1,0 +1,148 @@
+//! The pool of connections to the upstream: which are taken up again, which are not, and which wait for whom.
+
+use std::time::Duration;
+
+use tidegate_server::net::ServeOptions;
+use tidegate_server::proxy::ProxyOptions;
+use tokio::net::{TcpSocket, TcpStream};
+
+use crate::support::{Gateway, Raw, RawServer, moment, proxy_to, status, under_way};
+
+const ASK: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+const ANSWER: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+/// Answers a request that has reached the upstream, and has its client read it all.
+async fn finish(client: &mut Raw<TcpStream>, server: &mut Raw<TcpStream>) {
+    server.send(ANSWER).await;
+    assert_eq!(status(&client.read_head().await), 200);
+    assert_eq!(client.read_exact(2).await, b"ok");
+}
+
+/// Guards against a request that is carried out twice: what was sent on a connection that had served before may have been
+/// read, so that only the client may try again.
+#[tokio::test]
+async fn a_request_sent_on_a_used_connection_that_breaks_off_is_not_asked_again() {
+    let upstream = RawServer::new().await;
+    let gateway = Gateway::before(&upstream).await;
+    let (mut client, mut server) = under_way(&gateway, ASK, &upstream).await;
+    finish(&mut client, &mut server).await;
+    client.send(ASK).await;
+    server.read_head().await;
+    drop(server);
+    assert_eq!(status(&client.read_head().await), 502);
+    assert!(upstream.is_untouched().await);
+}
+
+/// Guards against a connection for each request, and against one that is taken up before its answer has been read whole.
+#[tokio::test]
+async fn requests_one_after_the_other_share_a_connection_and_ones_at_once_do_not() {
+    let upstream = RawServer::new().await;
+    let gateway = Gateway::before(&upstream).await;
+    let (mut one, mut first) = under_way(&gateway, ASK, &upstream).await;
+    let (mut other, mut second) = under_way(&gateway, ASK, &upstream).await;
+    finish(&mut one, &mut first).await;
+    for _ in 0..5 {
+        one.send(ASK).await;
+        first.read_head().await;
+        finish(&mut one, &mut first).await;
+    }
+    finish(&mut other, &mut second).await;
+    assert!(upstream.is_untouched().await);
+}
+
+/// Guards against connections that pile up at the upstream after a rush.
+#[tokio::test]
+async fn no_more_unused_connections_are_kept_than_allowed() {
+    let upstream = RawServer::new().await;
+    let options = ProxyOptions { pool_max_idle: 1, ..proxy_to(upstream.address) };
+    let gateway = Gateway::start(options, ServeOptions::default()).await;
+    let (mut one, mut first) = under_way(&gateway, ASK, &upstream).await;
+    let (mut other, mut second) = under_way(&gateway, ASK, &upstream).await;
+    finish(&mut one, &mut first).await;
+    finish(&mut other, &mut second).await;
+    let first_closed = tokio::select! {
+        _ = first.read_to_close() => true,
+        _ = second.read_to_close() => false,
+    };
+    let kept = if first_closed { &mut second } else { &mut first };
+    one.send(ASK).await;
+    kept.read_head().await;
+    finish(&mut one, kept).await;
+    assert!(upstream.is_untouched().await);
+}
+
+/// Guards against a connection that is kept until the upstream closes it, perhaps just as a request is sent on it.
+#[tokio::test]
+async fn a_connection_that_stays_unused_is_closed_and_the_next_request_opens_another() {
+    let upstream = RawServer::new().await;
+    let options = ProxyOptions { pool_idle_timeout: Duration::from_millis(1), ..proxy_to(upstream.address) };
+    let gateway = Gateway::start(options, ServeOptions::default()).await;
+    let (mut client, mut server) = under_way(&gateway, ASK, &upstream).await;
+    finish(&mut client, &mut server).await;
+    assert_eq!(server.read_to_close().await, "");
+    client.send(ASK).await;
+    let mut next = upstream.accept().await;
+    next.read_head().await;
+    finish(&mut client, &mut next).await;
+}
+
+/// Guards against a connection that goes back with the rest of an answer in it, which the next client would be given, and
+/// against a place at the upstream that is never free again.
+#[tokio::test]
+async fn a_client_that_leaves_amid_an_answer_takes_the_connection_along_and_frees_its_place() {
+    let upstream = RawServer::new().await;
+    let options = ProxyOptions { max_requests: 1, ..proxy_to(upstream.address) };
+    let gateway = Gateway::start(options, ServeOptions::default()).await;
+    for _ in 0..3 {
+        let (mut client, mut server) = under_way(&gateway, ASK, &upstream).await;
+        server.send("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nsome").await;
+        assert_eq!(status(&client.read_head().await), 200);
+        drop(client);
+        assert_eq!(server.read_to_close().await, "");
+    }
+    let (mut client, mut server) = under_way(&gateway, ASK, &upstream).await;
+    finish(&mut client, &mut server).await;
+}
+
+/// Guards against a request that waits for a slow connect while a connection has long been free.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_connection_that_comes_back_while_another_opens_is_taken() {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    // One connection may wait to be accepted; whoever connects meanwhile gets no answer.
+    let upstream = socket.listen(0).unwrap();
+    let address = upstream.local_addr().unwrap();
+    let gateway = Gateway::start(proxy_to(address), ServeOptions::default()).await;
+    let mut one = gateway.connect().await;
+    one.send(ASK).await;
+    let mut server = Raw::new(upstream.accept().await.unwrap().0);
+    server.read_head().await;
+    let _waits = TcpStream::connect(address).await.unwrap();
+    let mut other = gateway.connect().await;
+    other.send(ASK).await;
+    until_one_connects_to(address.port()).await;
+    finish(&mut one, &mut server).await;
+    server.read_head().await;
+    finish(&mut other, &mut server).await;
+}
+
+/// Waits until a socket of this machine has asked for a connection to a port and has had no answer.
+#[cfg(target_os = "linux")]
+async fn until_one_connects_to(port: u16) {
+    /// How the kernel's table writes the state of such a socket.
+    const SYN_SENT: &str = "02";
+    let remote = format!("0100007F:{port:04X}");
+    for _ in 0..2_000 {
+        let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+        let connects = |line: &str| {
+            let mut fields = line.split_whitespace().skip(2);
+            fields.next() == Some(&remote) && fields.next() == Some(SYN_SENT)
+        };
+        if table.lines().any(connects) {
+            return;
+        }
+        moment().await;
+    }
+    panic!("nobody connects to port {port}");
+}
