@@ -54,11 +54,13 @@ pub(super) struct Batch<'a, 'l> {
     seats: SmallVec<[Seat<'a>; 4]>,
     /// Whether a newcomer has made slots move, or a state that is carried over may.
     moved: bool,
+    /// Whether nothing is to be written.
+    peek: bool,
 }
 
 impl<'a, 'l> Batch<'a, 'l> {
     pub(super) fn new(limits: &'l Limits, locks: Locks<'l>, now: Timestamp) -> Self {
-        Self { limits, locks, now, seats: SmallVec::new(), moved: false }
+        Self { limits, locks, now, seats: SmallVec::new(), moved: false, peek: false }
     }
 
     /// Evaluates a batch and, unless it is only a peek, writes what follows.
@@ -70,6 +72,7 @@ impl<'a, 'l> Batch<'a, 'l> {
         checks: impl Iterator<Item = (&'a Check<'a>, Home)>,
         peek: bool,
     ) -> Result<Decided, StoreError> {
+        self.peek = peek;
         for (check, home) in checks {
             if let Err(error) = self.take_seat(check, home) {
                 self.refuse(true);
@@ -119,8 +122,13 @@ impl<'a, 'l> Batch<'a, 'l> {
 
     fn newcomer(&mut self, check: &Check<'_>, home: Home) -> Base {
         let newcomer = newcomer_of(check, self.now);
+        let peek = self.peek;
         self.moved = true;
         let Some(limit) = self.limit(check, home) else { return Base::Shared };
+        if peek && limit.find_any(home.key).is_some() {
+            // Whoever passes instants may look ahead, and ask about an earlier one afterwards: what is dead there lives here.
+            return Base::New { seeded: false, claimed: false };
+        }
         if limit.keep_place(home.key, check.quota) {
             // Who has a place has not been charged with those who share, and keeps it.
             return Base::New { seeded: false, claimed: true };

@@ -181,7 +181,8 @@ impl LimitStates {
         self.states.iter().find_map(|states| states.read(states.find_any(key)?, &mut None).cloned())
     }
 
-    fn find_any(&self, key: KeyDigest) -> Option<(usize, usize)> {
+    /// Returns the table and the slot of a key's current state, whatever that is.
+    pub(super) fn find_any(&self, key: KeyDigest) -> Option<(usize, usize)> {
         self.states.iter().enumerate().find_map(|(at, states)| Some((at, states.find_any(key)?)))
     }
 }

@@ -27,6 +27,26 @@ fn a_key_is_dropped_exactly_when_it_is_as_good_as_fresh() {
     }
 }
 
+/// Guards against a look ahead, to when a state means nothing, that drops it: whoever passes instants may ask about an
+/// earlier one afterwards, as the attack does that explains what a gateway did.
+#[test]
+fn a_look_ahead_forgets_nothing() {
+    for quota in each_algorithm(1, Span::from_secs(60)) {
+        let store = store_of(4_000);
+        let [one, two] = ["one", "two"].map(|name| check(store.limit(name), b"k", &quota));
+        assert!(admits(&store, one, noon()) && admits(&store, two, noon()));
+        let far = noon().saturating_add(Span::from_secs(86_400 * 40));
+        for checks in [&[one][..], &[one, two], &[one, one]] {
+            assert!(store.peek(checks, Some(far)).now().unwrap().is_ok());
+            assert!(
+                !admits(&store, one, noon()) && !admits(&store, two, noon()),
+                "{quota:?}: {}",
+                checks.len()
+            );
+        }
+    }
+}
+
 /// Each key is judged by its own numbers: a short plan's newcomers do not make a long plan's states forgotten.
 #[test]
 fn a_key_is_forgotten_by_its_own_plan() {
