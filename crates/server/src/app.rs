@@ -182,12 +182,12 @@ impl App {
         };
         let api = async {
             let service = api::service(in_force.limiter.clone(), in_force.tokens.api.clone());
-            Some(serve(self.api?, service, ServeOptions::default(), stop()).await)
+            Some(serve(self.api?, service, ServeOptions::for_decisions(), stop()).await)
         };
         let envoy = async {
             let (limiter, token) = (in_force.limiter.clone(), in_force.tokens.envoy.clone());
             let service = envoy::service_with(limiter, token, draining.clone(), in_force.envoy_hits.clone());
-            Some(serve(self.envoy?, service, ServeOptions::default(), stop()).await)
+            Some(serve(self.envoy?, service, ServeOptions::for_decisions(), stop()).await)
         };
         let resp = async {
             Some(

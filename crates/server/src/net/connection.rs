@@ -33,7 +33,7 @@ use super::proxy_protocol::{self, HeaderError};
 use super::request::Context;
 use super::rewind::Rewind;
 use super::seldom::Seldom;
-use super::stall::StreamExecutor;
+use super::streams::{Streams, Together};
 use super::tunnels::Tunnels;
 
 /// What every HTTP/2 connection starts with; no HTTP/1.1 method is its beginning.
@@ -76,15 +76,14 @@ impl Signals {
 pub(crate) struct Connector {
     options: ServeOptions,
     http1: http1::Builder,
-    http2: http2::Builder<StreamExecutor>,
     signals: Arc<Signals>,
     tunnels: Tunnels,
 }
 
 impl Connector {
     pub(crate) fn new(options: ServeOptions, signals: Arc<Signals>, tunnels: Tunnels) -> Self {
-        let (http1, http2) = (http1_builder(&options), http2_builder(&options));
-        Self { options, http1, http2, signals, tunnels }
+        let http1 = http1_builder(&options);
+        Self { options, http1, signals, tunnels }
     }
 
     /// Serves a connection to its end.
@@ -173,8 +172,13 @@ impl Connector {
             let overdue = either(activity.idle_for(idle_timeout + header_timeout), stalled);
             let handler =
                 service_fn(move |request| Arc::clone(&context).handle(service.clone(), request, None));
-            let connection = self.http2.serve_connection(TokioIo::new(stream), handler);
-            return ends.drive(connection, http2::Connection::graceful_shutdown, &activity, overdue).await;
+            let at_once = self.options.answers_at_once;
+            let streams = Streams::new(at_once);
+            let stream = if at_once { stream.in_one_piece() } else { stream };
+            let http2 = http2_builder(&self.options, streams.clone());
+            let connection = Together::new(http2.serve_connection(TokioIo::new(stream), handler), streams);
+            let shut_down = |it: Pin<&mut Together<_>>| http2::Connection::graceful_shutdown(it.connection());
+            return ends.drive(connection, shut_down, &activity, overdue).await;
         }
         let findings = Findings::new();
         let stream = Lingering::new(framing::watched(stream, Arc::clone(&findings)), Arc::clone(&findings));
@@ -346,16 +350,17 @@ fn http1_builder(options: &ServeOptions) -> http1::Builder {
     builder
 }
 
-fn http2_builder(options: &ServeOptions) -> http2::Builder<StreamExecutor> {
+fn http2_builder(options: &ServeOptions, streams: Streams) -> http2::Builder<Streams> {
     let header = u32::try_from(options.request.max_header_bytes).unwrap_or(u32::MAX);
-    let mut builder = http2::Builder::new(StreamExecutor);
+    let mut builder = http2::Builder::new(streams);
     builder
         .timer(TokioTimer::new())
         .max_concurrent_streams(options.http2_max_streams)
         .max_header_list_size(header)
         .keep_alive_interval(options.http2_keep_alive)
         .keep_alive_timeout(options.http2_keep_alive)
-        .adaptive_window(true);
+        // It is found out by pings and clocks, and what asks for a decision is short.
+        .adaptive_window(!options.answers_at_once);
     builder
 }
 

@@ -17,12 +17,19 @@ pin_project! {
         #[pin]
         inner: T,
         stalls: Arc<Stalls>,
+        is_vectored: bool,
     }
 }
 
 impl<T> Fullness<T> {
     pub(crate) fn new(inner: T, stalls: Arc<Stalls>) -> Self {
-        Self { inner, stalls }
+        Self { inner, stalls, is_vectored: true }
+    }
+
+    /// Says that it takes one piece of bytes at a time. To such a stream HTTP/2 copies an answer of less than a kilobyte behind the
+    /// others, where it would write one of 256 bytes by itself.
+    pub(crate) fn in_one_piece(self) -> Self {
+        Self { is_vectored: false, ..self }
     }
 }
 
@@ -52,7 +59,7 @@ impl<T: AsyncWrite> AsyncWrite for Fullness<T> {
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.inner.is_write_vectored()
+        self.is_vectored && self.inner.is_write_vectored()
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -22,6 +22,7 @@ mod rewind;
 mod seldom;
 mod serve;
 mod stall;
+mod streams;
 pub mod tls;
 mod tunnels;
 

@@ -12,7 +12,7 @@ use tokio_rustls::TlsAcceptor;
 /// Everything a listener may be told.
 ///
 /// The defaults suit a gateway on the open network, and where a policy can set the same thing they are the policy's
-/// own. The decision API and health are served with them as they stand.
+/// own. Health is served with them as they stand.
 #[derive(Clone)]
 pub struct ServeOptions {
     /// Encrypts the listener; see [`super::tls::acceptor`]. None by default: cleartext.
@@ -46,6 +46,9 @@ pub struct ServeOptions {
     /// How long an idle HTTP/1.1 connection may still bring a request once shutdown has begun: one that is on its way when
     /// the connection closes would be lost. Its answer closes the connection. Default 500 ms.
     pub last_request: Duration,
+    /// Whether answers are short and nearly always made without waiting, as a decision in memory is: the streams that an
+    /// HTTP/2 connection has read together are then answered together, without a task for each. Default false.
+    pub answers_at_once: bool,
 }
 
 impl Default for ServeOptions {
@@ -63,7 +66,15 @@ impl Default for ServeOptions {
             send_timeout: Duration::from_mins(1),
             drain_timeout: Duration::from_secs(30),
             last_request: Duration::from_millis(500),
+            answers_at_once: false,
         }
+    }
+}
+
+impl ServeOptions {
+    /// Returns the defaults for a listener that answers with decisions.
+    pub(crate) fn for_decisions() -> Self {
+        Self { answers_at_once: true, ..Self::default() }
     }
 }
 

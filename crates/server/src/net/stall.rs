@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::future::{AbortHandle, Abortable};
+use futures_util::future::{AbortHandle, Abortable, FutureExt as _};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
@@ -28,24 +28,15 @@ const PIECE: usize = 32 * 1024;
 const NOT_THE_CLIENT: u64 = u64::MAX;
 
 tokio::task_local! {
-    /// Ends the HTTP/2 stream that is served by the task.
+    /// Ends the HTTP/2 stream that is served.
     static STREAM: AbortHandle;
 }
 
-/// Spawns the streams of HTTP/2 connections so that each can be ended by itself.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct StreamExecutor;
-
-impl<F> hyper::rt::Executor<F> for StreamExecutor
-where
-    F: Future + Send + 'static,
-    F::Output: Send,
-{
-    fn execute(&self, stream: F) {
-        let (handle, registration) = AbortHandle::new_pair();
-        // A stream that is dropped before its end is reset by its protocol.
-        tokio::spawn(STREAM.scope(handle, Abortable::new(stream, registration)));
-    }
+/// Returns an HTTP/2 stream so that it can be ended by itself.
+pub(super) fn endable<F: Future>(stream: F) -> impl Future<Output = ()> + use<F> {
+    let (handle, registration) = AbortHandle::new_pair();
+    // A stream that is dropped before its end is reset by its protocol.
+    STREAM.scope(handle, Abortable::new(stream, registration).map(drop))
 }
 
 /// The answers under way on one connection.
