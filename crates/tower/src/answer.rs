@@ -222,26 +222,35 @@ impl Problem {
         members.iter().filter(|(name, _)| !own(name)).for_each(|(name, value)| self.member(name, value));
     }
 
-    fn text(&mut self, name: &str, text: &str) {
+    fn text(&mut self, name: &'static str, text: &str) {
         self.name(name);
         self.value(text);
     }
 
-    fn number(&mut self, name: &str, number: u64) {
+    fn number(&mut self, name: &'static str, number: u64) {
         self.name(name);
         // Writing to memory cannot fail.
         let _ = serde_json::to_writer(&mut self.0, &number);
     }
 
+    /// Adds a member whose name stands in the policy file.
     fn member(&mut self, name: &str, value: &Value) {
-        self.name(name);
+        self.separate();
+        self.value(name);
+        self.0.push(b':');
         let _ = serde_json::to_writer(&mut self.0, value);
     }
 
-    fn name(&mut self, name: &str) {
+    /// Begins a member by one of our names, in which nothing is to be escaped.
+    fn name(&mut self, name: &'static str) {
+        self.separate();
+        self.0.push(b'"');
+        self.0.extend_from_slice(name.as_bytes());
+        self.0.extend_from_slice(b"\":");
+    }
+
+    fn separate(&mut self) {
         self.0.push(if self.0.is_empty() { b'{' } else { b',' });
-        self.value(name);
-        self.0.push(b':');
     }
 
     fn value(&mut self, text: &str) {

@@ -24,6 +24,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, Unexpected, Visitor};
 use serde_json::{Map, Value, json};
 
+use super::answer::Answer;
 use super::message::{Asked, AskedDescriptor, AskedEntry, AskedLimit};
 use super::{Face, metadata};
 use crate::problem::Problem;
@@ -40,7 +41,7 @@ pub(super) async fn json(State(face): State<Face>, request: Request) -> Response
         Ok(asked) => asked,
         Err(problem) => return problem.into_response(),
     };
-    match face.answer(asked).await {
+    match face.answer(asked).await.map(Answer::into_message) {
         Ok(reply) => {
             let code = match reply.overall_code() {
                 Code::Ok => StatusCode::OK,

@@ -53,6 +53,7 @@ use tower_service::Service;
 use crate::api::TokenInForce;
 use crate::front;
 use crate::problem::with_methods;
+use answer::Answer;
 use decide::{Terms, decide};
 use hits::Hits;
 use message::Asked;
@@ -138,7 +139,9 @@ impl UnaryService<Asked> for Face {
 
     fn call(&mut self, request: Request<Asked>) -> Self::Future {
         let face = self.clone();
-        Box::pin(async move { face.answer(request.into_inner()).await.map(Response::new) })
+        Box::pin(async move {
+            face.answer(request.into_inner()).await.map(|answer| Response::new(answer.into_message()))
+        })
     }
 }
 
@@ -148,7 +151,7 @@ impl Face {
     /// # Errors
     /// `INVALID_ARGUMENT` for a question that makes no sense; `UNAVAILABLE` when the store is gone, a rule denies then, and
     /// the policy wants Envoy to choose.
-    async fn answer(&self, asked: Asked) -> Result<RateLimitResponse, Status> {
+    async fn answer(&self, asked: Asked) -> Result<Answer, Status> {
         let snapshot = self.limiter.snapshot();
         let policy = snapshot.policy();
         let question = Question::of(asked).map_err(|nonsense| self.turned_away(&nonsense))?;

@@ -10,7 +10,6 @@ use std::task::{Context, Poll};
 use axum::BoxError;
 use axum::body::Body;
 use bytes::{BufMut as _, Bytes, BytesMut};
-use envoy_types::pb::envoy::service::ratelimit::v3::RateLimitResponse;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response};
 use http_body::Frame;
@@ -18,6 +17,7 @@ use http_body_util::{BodyExt as _, Either};
 use prost::Message as _;
 use tonic::Status;
 
+use super::answer::Answer;
 use super::message::Asked;
 use super::{CALL, Face, MAX_BYTES, by_library};
 use crate::api::TokenInForce;
@@ -110,13 +110,12 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    fn of(reply: &RateLimitResponse) -> Response<Self> {
-        let length = reply.encoded_len();
+    fn of(answer: &Answer) -> Response<Self> {
+        let length = answer.encoded_len();
         let mut message = BytesMut::with_capacity(length.saturating_add(5));
         message.put_u8(0);
         message.put_u32(u32::try_from(length).unwrap_or(u32::MAX));
-        // There is room for it.
-        let _ = reply.encode(&mut message);
+        answer.encode(&mut message);
         let mut response = Response::new(Self { message: Some(message.freeze()), is_ended: false });
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
         response
