@@ -20,10 +20,6 @@ type Names = SmallVec<[Name; 4]>;
 type Inquiries<'d> = SmallVec<[Inquiry<'d>; 1]>;
 
 /// What the memory of refusals says of a request.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "it is taken apart at once, and a box would be an allocation a request"
-)]
 enum Memory<'d> {
     /// It is refused.
     Refused(Verdict),

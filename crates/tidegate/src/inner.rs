@@ -8,6 +8,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
+use foldhash::fast::FixedState;
 use smallvec::SmallVec;
 use tidegate_store::{LimitId, MemoryOptions, MemoryStore, Store};
 
@@ -27,7 +28,8 @@ pub(crate) struct Inner {
     pub(crate) limits: Vec<Registered>,
     /// Those that other programs count as well.
     counters: HashSet<LimitId>,
-    pub(crate) by_name: HashMap<Arc<str>, usize>,
+    /// By a quick hash: the names are the author's own, and nobody else adds one.
+    pub(crate) by_name: HashMap<Arc<str>, usize, FixedState>,
     #[cfg(feature = "policy")]
     pub(crate) policy: Option<crate::compile::Compiled>,
     pub(crate) lasting: Arc<Lasting>,
@@ -142,7 +144,7 @@ impl Inner {
         limits: impl IntoIterator<Item = Built>,
     ) -> Result<Self, BuildError> {
         let mut registered = Vec::new();
-        let mut by_name = HashMap::new();
+        let mut by_name = HashMap::default();
         for built in limits {
             let Some(limit) = built.register(&*store, &lasting.observer) else { continue };
             let Some(name) = limit.variants.first().map(Limit::shared_name) else { continue };

@@ -3,7 +3,7 @@
 //! A policy is swapped whole or not at all. Counts belong to the store and stay: a limit goes on where its name left
 //! off, held against its new numbers at the next check. Requests that began before end under what they began with.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -112,13 +112,14 @@ impl Limiter {
     fn forget(&self) {
         let inner = self.snapshot().inner;
         let Some(policy) = inner.policy.as_ref().map(|compiled| &compiled.policy) else { return };
-        let rules = || policy.rules.iter().chain(&policy.fallback);
+        let rules = policy.rules.iter().chain(&policy.fallback);
+        let rules: HashSet<&str> = rules.map(|rule| rule.name.as_str()).collect();
         for registered in &inner.limits {
             registered.tally.keep(&registered.terms);
         }
         inner.lasting.observer.forget(
             |limit| inner.has(limit) || inner.lasting.own_limits.has(limit),
-            |rule| rules().any(|known| known.name == rule),
+            |rule| rules.contains(rule),
         );
     }
 }

@@ -98,9 +98,11 @@ impl MemoryStore {
         home: Home,
         at: Option<Timestamp>,
     ) -> Option<Decided> {
+        // Read before the lock, so that two threads on one key wait the shorter for each other. If another was asked
+        // something later meanwhile, its instant is this one's as well.
+        let told = at.unwrap_or_else(|| self.clock.now());
         let mut shard = self.shards.lock_one(home.shard)?;
-        // Under the lock, as the instant of any batch.
-        let now = at.unwrap_or_else(|| shard.instant(self.clock.now()));
+        let now = at.unwrap_or_else(|| shard.instant(told));
         let (states, account) = shard.get(check.limit, check.quota)?;
         let (mut outcome, mut due) = NOTHING;
         states.judge(check, home.key, now, (&mut outcome, &mut due))?;
@@ -121,8 +123,10 @@ impl MemoryStore {
         let home = self.home(self.digester.digest(first));
         // Several limits on one key are the rule.
         if checks.iter().all(|check| check.key == first) {
+            // Before the lock, as for one check.
+            let told = at.unwrap_or_else(|| self.clock.now());
             let mut shard = self.shards.lock_one(home.shard)?;
-            let now = at.unwrap_or_else(|| shard.instant(self.clock.now()));
+            let now = at.unwrap_or_else(|| shard.instant(told));
             return Some((decide_together(&mut shard, (checks, &[home; N]), now, outcomes)?, now));
         }
         let homes = checks.each_ref().map(|check| self.home(self.digester.digest(check.key)));

@@ -206,8 +206,8 @@ impl MemoryStore {
         homes
     }
 
-    /// Returns the instant of a batch: the caller's, or the clock's. To be asked once the batch holds its locks: read
-    /// before, two batches could take the locks in one order and their instants in the other, and time would go back.
+    /// Returns the instant of a batch: the caller's, or the clock's. To be asked once the batch holds its locks: it may meet
+    /// the state that newcomers share, for which nothing but that keeps time from going back by as long as it waited.
     fn instant(&self, at: Option<Timestamp>, locks: &mut Locks<'_>) -> Timestamp {
         at.unwrap_or_else(|| {
             let now = locks.shards().fold(self.clock.now(), |now, shard| shard.instant(now));

@@ -15,7 +15,8 @@ use crate::check::{Algorithm, LimitId};
 /// The states behind one lock, by limit.
 #[derive(Debug, Default)]
 pub(super) struct Shard {
-    limits: Vec<Option<LimitStates>>,
+    /// In boxes: a limit that has nothing here takes a pointer, of which every shard may have one for each limit.
+    limits: Vec<Option<Box<LimitStates>>>,
     /// Which limit was handed out last by [`Shard::another`].
     turn: usize,
     /// The latest instant of the clock at which something was asked here.
@@ -48,7 +49,7 @@ impl Shard {
     /// Returns everything this shard has of a limit.
     #[inline]
     pub(super) fn limit(&mut self, limit: LimitId) -> Option<&mut LimitStates> {
-        self.limits.get_mut(place(limit))?.as_mut()
+        self.limits.get_mut(place(limit))?.as_deref_mut()
     }
 
     /// Returns everything this shard has of a limit, in turn of each, and of `limit` only when there is no other.
@@ -59,13 +60,13 @@ impl Shard {
                 break;
             }
         }
-        self.limits.get_mut(self.turn)?.as_mut()
+        self.limits.get_mut(self.turn)?.as_deref_mut()
     }
 
     /// Returns every limit this shard has something of.
     pub(super) fn all(&self) -> impl Iterator<Item = (LimitId, &LimitStates)> {
         let numbered = (0..).map(LimitId::from_index).zip(&self.limits);
-        numbered.filter_map(|(id, limit)| Some((id, limit.as_ref()?)))
+        numbered.filter_map(|(id, limit)| Some((id, limit.as_deref()?)))
     }
 
     /// Makes a place for the limit's states of the quota's algorithm.
@@ -84,10 +85,9 @@ impl Shard {
         if self.limits.len() <= place {
             self.limits.resize_with(place.saturating_add(1), || None);
         }
-        let limit = self.limits.get_mut(place)?.get_or_insert_with(|| LimitStates {
-            account: Arc::clone(account),
-            states: SmallVec::new(),
-            changed: false,
+        let limit = self.limits.get_mut(place)?.get_or_insert_with(|| {
+            let (account, states) = (Arc::clone(account), SmallVec::new());
+            Box::new(LimitStates { account, states, changed: false })
         });
         limit.states.push(States::new(algorithm));
         limit.states.last_mut()
