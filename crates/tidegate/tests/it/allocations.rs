@@ -67,3 +67,12 @@ rules:
         assert_eq!((check().is_allowed(), check().decisions().len()), (passes, 2));
     }
 }
+
+/// Requests that are under way at once each hold a verdict: with one spare buffer a thread, all but one would allocate.
+#[test]
+fn checks_allocate_nothing_while_other_verdicts_are_held() {
+    let counter = Quota::sliding_counter(1_000, Span::from_secs(3_600)).unwrap();
+    let limiter = Limiter::in_memory([Limit::new("per-client", counter)]).unwrap();
+    let check = || done(limiter.check_key("per-client", "192.0.2.7")).unwrap();
+    assert_eq!(allocations(|| drop([check(), check(), check()])), 0);
+}
