@@ -15,7 +15,7 @@ use super::memory::race::{self, ROUND, Runner, each};
 use super::memory::sides::Tidegate;
 
 /// Units in a window, or that a bucket holds.
-const UNITS: u32 = 100;
+const UNITS: u32 = 200;
 /// How many of them are used up where a log is to have entries.
 const CHARGES: u32 = 50;
 /// Keys that are asked in turn: few enough that each has been asked several times.

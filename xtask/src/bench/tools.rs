@@ -39,7 +39,7 @@ impl Tool {
             Self::Taskset => in_path("taskset"),
             Self::Setpriv => in_path("setpriv"),
             Self::Protoc => in_path("protoc"),
-            Self::Tidegate => file("target/release/tidegate"),
+            Self::Tidegate => beside("tidegate"),
             Self::ThrottlecrabServer => file(&format!("{PEERS}/bin/throttlecrab-server")),
         }
     }
@@ -73,6 +73,12 @@ impl Tool {
             Self::Tidegate | Self::ThrottlecrabServer => None,
         }
     }
+}
+
+/// Returns the program of that name that cargo put where it put this one: not everybody builds into `target`.
+fn beside(name: &str) -> Option<PathBuf> {
+    let program = std::env::current_exe().ok()?.with_file_name(name);
+    program.is_file().then_some(program)
 }
 
 /// Builds what is built here, and makes sure that the rest is there.
