@@ -1,5 +1,5 @@
 //! House tasks: what neither a linter nor the compiler can state (`cargo xtask tidy`), and what is measured
-//! (`cargo xtask bench redis`) or run for longer than a test (`cargo xtask differential`).
+//! (`cargo xtask bench`, `cargo xtask instructions`) or run for longer than a test (`cargo xtask differential`).
 
 mod bench;
 mod differential;
@@ -9,8 +9,8 @@ mod tidy;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-const USAGE: &str =
-    "usage: cargo xtask tidy | cargo xtask bench redis | cargo xtask differential [--cases N] [--seed S]";
+const USAGE: &str = "usage: cargo xtask tidy | cargo xtask instructions | cargo xtask bench [--quick] [PART…] | cargo xtask differential [--cases N] \
+     [--seed S]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -8,8 +8,8 @@
 //!   cache misses to both, and hide the stores'.) `compose` is that alone; it is part of every other figure.
 //! - `governor` is keyed by `String` on its default store; it is asked with a `&String`, so it does not allocate either.
 //!   "random keys" are a million known ones; "new keys" are asked for the first time.
-//! - The clocks differ: governor's default reads the processor's counter, the memory store the system's boot clock,
-//!   which goes on while the machine sleeps and never goes back; that is the larger part of the difference on a hot key.
+//! - Both clocks read the processor's counter; the memory store holds it to the boot clock, which goes on while the machine
+//!   sleeps.
 //! - *bytes* is what the process grew by for a million keys (resident pages before and after, in a process of its
 //!   own), over the number of keys. A growing table lies between its fullest and its emptiest: see the range.
 //!
