@@ -54,11 +54,13 @@ impl Who {
     }
 }
 
-/// How many draws are made beforehand: so many that their pattern shows in nothing that is measured, and so few that they stay
-/// in a cache.
-const DRAWS: usize = 1 << 14;
+/// How many draws are made beforehand, lest drawing be measured: for each user so many that hardly one is left out by chance, and
+/// in all so many that they take no more than 16 MiB. Read one after the other they are in the cache before they are needed.
+const DRAWS_A_USER: u32 = 4;
+const FEWEST_DRAWS: u32 = 1 << 14;
+const MOST_DRAWS: u32 = 1 << 22;
 
-/// Users, drawn so that the `n`-th of them comes as often as 1/n^skew (Zipf).
+/// Users, drawn so that the `n`-th of them comes as often as 1/n^skew (Zipf). After the last draw the first comes again.
 #[derive(Debug, Clone)]
 pub(crate) struct Crowd {
     draws: Arc<[u32]>,
@@ -81,11 +83,12 @@ impl Crowd {
             Some(zipf) => (zipf.sample(&mut chance) as u32).clamp(1, users) - 1,
             None => chance.random_range(0..users),
         };
-        Self { draws: (0..DRAWS).map(|_| draw()).collect(), at: 0, first }
+        let draws = users.saturating_mul(DRAWS_A_USER).clamp(FEWEST_DRAWS, FEWEST_DRAWS);
+        Self { draws: (0..draws).map(|_| draw()).collect(), at: 0, first }
     }
 
     fn next(&mut self) -> u32 {
-        self.at = (self.at + 1) % DRAWS;
+        self.at = if self.at + 1 < self.draws.len() { self.at + 1 } else { 0 };
         self.draws.get(self.at).copied().unwrap_or(0).wrapping_add(self.first)
     }
 }
@@ -97,8 +100,13 @@ pub(crate) enum Keys {
     Crowd(Crowd),
     /// Always the same.
     One(Who),
-    /// Ever new ones, from this number on.
-    New(u64),
+    /// Ever new ones.
+    New {
+        /// The number of the next.
+        next: u64,
+        /// How far the one after is from it: as many threads as there are draw from one row of numbers.
+        step: u64,
+    },
 }
 
 impl Keys {
@@ -108,9 +116,10 @@ impl Keys {
         match self {
             Self::Crowd(crowd) => Who::User(crowd.next()),
             Self::One(who) => *who,
-            Self::New(number) => {
-                *number = number.wrapping_add(1);
-                Who::New(*number)
+            Self::New { next, step } => {
+                let number = *next;
+                *next = next.wrapping_add(*step);
+                Who::New(number)
             }
         }
     }
@@ -127,13 +136,25 @@ mod tests {
     fn some_users_come_far_more_often_than_others_and_all_are_different() {
         let mut keys = Keys::Crowd(Crowd::new(1_000, 1.0, 1, 0));
         let mut seen: HashMap<Who, usize> = HashMap::new();
-        for _ in 0..DRAWS {
+        let draws = 1 << 14;
+        for _ in 0..draws {
             *seen.entry(keys.next()).or_default() += 1;
         }
         // By the law the first of a thousand has 13 %, and the hundredth a hundredth of that.
-        let share = seen[&Who::User(0)] * 100 / DRAWS;
+        let share = seen[&Who::User(0)] * 100 / draws;
         assert!((11..=16).contains(&share), "{share} %");
         assert!(seen.len() > 700, "{}", seen.len());
+    }
+
+    /// Guards against a store that is shown fewer keys than the report tells, which then lie in a cache that they would not lie in.
+    #[test]
+    fn of_a_hundred_thousand_users_hardly_one_never_comes() {
+        let users = 100_000;
+        let mut crowd = Crowd::new(users, 0.0, 1, 0);
+        let seen: HashSet<u32> = (0..users * DRAWS_A_USER).map(|_| crowd.next()).collect();
+        // By chance e^-4 of them, 1.8 %, are left out.
+        assert!(seen.len() > 97_000, "{}", seen.len());
+        assert!(seen.iter().all(|user| *user < users));
     }
 
     /// Guards against two people who are one to the limiter.

@@ -112,3 +112,34 @@ pub struct Expected {
     /// The highest share of requests that bring no decision, from 0 to 1.
     pub max_errors: Option<f64>,
 }
+
+/// A short test of a memory store in this process.
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+pub(crate) fn sample(shape: Shape) -> Plan {
+    use tidegate_algorithms::{Quota, Span};
+    use tidegate_store::{MemoryOptions, MemoryStore};
+
+    let store = MemoryStore::new(MemoryOptions::default()).unwrap();
+    let quota = Quota::sliding_counter(100, Span::from_secs(60)).unwrap();
+    Plan {
+        target: Target::Memory(std::sync::Arc::new(store), quota),
+        shape,
+        rate: Some(2_000.0),
+        flood_rate: 8_000.0,
+        schedule: Schedule::Poisson,
+        connections: 4,
+        users: 100,
+        skew: 1.0,
+        duration: Duration::from_secs(3),
+        warm_up: Duration::ZERO,
+        timeout: Duration::from_secs(1),
+        threads: 1,
+        ramp_p99: Duration::from_millis(50),
+        expected: Expected::default(),
+        seed: 1,
+        run: 1,
+        pid: None,
+        admin: None,
+    }
+}

@@ -1,5 +1,7 @@
 //! What Tidegate says of its own work: its metrics, before and after.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, HOST};
 use http_body_util::{BodyExt as _, Empty, Limited};
@@ -7,6 +9,7 @@ use hyper::Request;
 use hyper::client::conn::http1::handshake;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
+use tokio::time::timeout;
 
 use crate::plan::Admin;
 
@@ -47,37 +50,41 @@ impl Scraped {
     }
 }
 
-/// Reads the metrics of an operator's endpoint.
+/// Reads the metrics of an operator's endpoint, which may take so long to tell them.
 ///
 /// # Errors
 /// In words with a remedy, when it does not tell them.
-pub(crate) fn scrape(admin: &Admin) -> Result<Scraped, String> {
-    let failed = |why: &dyn std::fmt::Display| {
-        format!("--admin {}: {why}; name where the policy's `admin` listens", admin.place)
-    };
+pub(crate) fn scrape(admin: &Admin, patience: Duration) -> Result<Scraped, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| failed(&error))?;
-    runtime.block_on(async {
-        let stream = TcpStream::connect(admin.place.address()).await.map_err(|error| failed(&error))?;
-        let (mut sender, connection) =
-            handshake(TokioIo::new(stream)).await.map_err(|error| failed(&error))?;
-        tokio::spawn(connection);
-        let mut request = Request::builder().uri("/metrics").header(HOST, admin.place.host());
-        if let Some(token) = &admin.token {
-            request = request.header(AUTHORIZATION, format!("Bearer {token}"));
-        }
-        let request = request.body(Empty::<Bytes>::new()).map_err(|error| failed(&error))?;
-        let response = sender.send_request(request).await.map_err(|error| failed(&error))?;
-        let status = response.status();
-        if !status.is_success() {
-            let token =
-                if status.as_u16() == 401 { ", so it wants a token (--admin-token-file)" } else { "" };
-            return Err(failed(&format!("GET /metrics was answered {status}{token}")));
-        }
-        let body = Limited::new(response.into_body(), MOST).collect().await;
-        let body = body.map_err(|error| failed(&error))?.to_bytes();
-        Ok(Scraped::read(&String::from_utf8_lossy(&body)))
-    })
+    let scraped = match runtime {
+        Ok(runtime) => runtime.block_on(async {
+            let late = |_| format!("it does not tell its metrics within {patience:?}");
+            timeout(patience, metrics(admin)).await.map_err(late)?
+        }),
+        Err(error) => Err(error.to_string()),
+    };
+    scraped.map_err(|why| format!("--admin {}: {why}; name where the policy's `admin` listens", admin.place))
+}
+
+async fn metrics(admin: &Admin) -> Result<Scraped, String> {
+    let stream = TcpStream::connect(admin.place.address()).await.map_err(|error| error.to_string())?;
+    let (mut sender, connection) =
+        handshake(TokioIo::new(stream)).await.map_err(|error| error.to_string())?;
+    tokio::spawn(connection);
+    let mut request = Request::builder().uri("/metrics").header(HOST, admin.place.host());
+    if let Some(token) = &admin.token {
+        request = request.header(AUTHORIZATION, format!("Bearer {token}"));
+    }
+    let request = request.body(Empty::<Bytes>::new()).map_err(|error| error.to_string())?;
+    let response = sender.send_request(request).await.map_err(|error| error.to_string())?;
+    let status = response.status();
+    if !status.is_success() {
+        let token = if status.as_u16() == 401 { ", so it wants a token (--admin-token-file)" } else { "" };
+        return Err(format!("GET /metrics was answered {status}{token}"));
+    }
+    let body = Limited::new(response.into_body(), MOST).collect().await;
+    let body = body.map_err(|error| error.to_string())?.to_bytes();
+    Ok(Scraped::read(&String::from_utf8_lossy(&body)))
 }
 
 #[cfg(test)]
@@ -90,5 +97,18 @@ mod tests {
                     tidegate_store_calls_total{op=\"decide\"} 12\ntidegate_store_calls_total{op=\"ping\"} 3 1.5\n\
                     tidegate_store_calls_total_x 9\ntidegate_denial_memory_hits_total 4\n# EOF\n";
         assert_eq!(Scraped::read(text), Scraped { store_calls: 15, remembered: 4 });
+    }
+
+    /// Guards against a test that never begins.
+    #[test]
+    fn an_endpoint_that_says_nothing_is_not_waited_for() {
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", silent.local_addr().unwrap());
+        let admin = Admin { place: tidegate_trials::Place::of(&url, None).unwrap(), token: None };
+        let error = scrape(&admin, Duration::from_millis(50)).unwrap_err();
+        assert!(
+            error.starts_with(&format!("--admin {url}: it does not tell its metrics within 50ms; ")),
+            "{error}"
+        );
     }
 }

@@ -9,6 +9,8 @@ pub(crate) const SECOND: u64 = 1_000_000_000;
 /// How many digits of a latency are kept: over all, and of each second, of which there may be many.
 const DIGITS: u8 = 3;
 const DIGITS_A_SECOND: u8 = 2;
+/// So many seconds are told one by one: each has a histogram, and tests may go on for days.
+const TOLD: u64 = 3_600;
 
 /// What came of the requests of a class.
 #[derive(Debug, Clone)]
@@ -27,7 +29,7 @@ pub(crate) struct Tally {
     pub(crate) latency: Histogram<u64>,
     /// The same from when it was sent, of an open loop.
     pub(crate) service: Histogram<u64>,
-    /// The same by the second in which requests were meant to be sent.
+    /// The same by the second in which requests were meant to be sent, for the first hour.
     pub(crate) seconds: Vec<Second>,
     end: u64,
 }
@@ -48,8 +50,8 @@ pub(crate) struct Second {
 pub(crate) struct Times {
     /// When it was meant to be sent.
     pub(crate) intended: u64,
-    /// When it was.
-    pub(crate) sent: u64,
+    /// When it was; `None` for one that was given up before.
+    pub(crate) sent: Option<u64>,
     /// When what became of it was known.
     pub(crate) done: u64,
 }
@@ -61,7 +63,8 @@ impl Tally {
     /// When there can be no histogram, which does not happen.
     pub(crate) fn new(length: u64) -> Result<Self, CreationError> {
         let second = || Ok(Second { offered: 0, answered: 0, latency: Histogram::new(DIGITS_A_SECOND)? });
-        let seconds = (0..length.div_ceil(SECOND)).map(|_| second()).collect::<Result<_, CreationError>>()?;
+        let seconds =
+            (0..length.div_ceil(SECOND).min(TOLD)).map(|_| second()).collect::<Result<_, CreationError>>()?;
         Ok(Self {
             offered: 0,
             admitted: 0,
@@ -96,7 +99,7 @@ impl Tally {
         let took = done.saturating_sub(intended);
         // A histogram that grows takes any value.
         let _ = self.latency.record(took);
-        if sent != intended {
+        if let Some(sent) = sent.filter(|sent| *sent != intended) {
             let _ = self.service.record(done.saturating_sub(sent));
         }
         if let Some(second) = self.second(intended) {
@@ -159,7 +162,7 @@ mod tests {
     #[test]
     fn every_request_is_counted_once_and_failures_as_long_as_they_were_waited_for() {
         let mut tally = Tally::new(2 * SECOND).unwrap();
-        let times = |intended, done| Times { intended, sent: intended + 1, done };
+        let times = |intended, done| Times { intended, sent: Some(intended + 1), done };
         for intended in [0, 1_500_000_000] {
             tally.offer(intended);
         }
@@ -176,5 +179,24 @@ mod tests {
         let other = tally.clone();
         tally.add(&other);
         assert_eq!((tally.offered, tally.decided(), tally.latency.len()), (6, 4, 6));
+    }
+
+    /// Guards the column of those who count from when they send: a request that nobody sent took no time in it, and a target that
+    /// is so slow that most are given up would seem quick.
+    #[test]
+    fn a_request_that_was_given_up_unsent_has_a_latency_and_no_time_of_service() {
+        let mut tally = Tally::new(SECOND).unwrap();
+        tally.note(Times { intended: 0, sent: None, done: 2 * SECOND }, Err(Fault::Timeout));
+        assert_eq!((tally.latency.len(), tally.service.len(), tally.failed()), (1, 0, 1));
+    }
+
+    /// Guards the memory of a machine on which somebody tests for days.
+    #[test]
+    fn seconds_are_told_for_an_hour_and_all_requests_counted() {
+        let day = 86_400 * SECOND;
+        let mut tally = Tally::new(day).unwrap();
+        tally.offer(day - 1);
+        tally.note(Times { intended: day - 1, sent: Some(day - 1), done: day }, Ok(Said::Admitted));
+        assert_eq!((tally.seconds.len(), tally.offered, tally.in_time), (3_600, 1, 1));
     }
 }

@@ -7,8 +7,8 @@ mod shared;
 
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
+use std::time::Duration;
 
-use tidegate_store::Measures;
 use tokio::net::{TcpSocket, TcpStream};
 
 use crate::outcome::{Fault, Outcome};
@@ -34,16 +34,17 @@ pub(crate) enum Connection {
 }
 
 impl Door {
-    /// Prepares what is sent to a target by so many users; a store in this process is asked without any of it.
+    /// Prepares what is sent to a target by so many users, each of which waits so long for an answer; a store in this process is
+    /// asked without any of it.
     ///
     /// # Errors
     /// In words, when no question can be made.
-    pub(crate) fn new(target: &Target, users: u32) -> Result<Rc<Self>, String> {
+    pub(crate) fn new(target: &Target, users: u32, timeout: Duration) -> Result<Rc<Self>, String> {
         let door = match target {
             Target::Gateway(requests) => Self::Requests(requests::Door::new(requests, users, false)?),
             Target::Api(requests) => Self::Requests(requests::Door::new(requests, users, true)?),
             Target::Envoy(calls) => Self::Calls(calls::Door::new(calls, users)?),
-            Target::Redis(redis, quota) => Self::Shared(shared::Door::new(redis, quota)?),
+            Target::Redis(redis, quota) => Self::Shared(shared::Door::new(redis, quota, timeout)?),
             Target::Memory(..) => {
                 return Err("a memory store is asked in the thread that measures".to_owned());
             }
@@ -92,10 +93,10 @@ impl Door {
         }
     }
 
-    /// Returns what a store has counted about its own work.
-    pub(crate) fn measures(&self) -> Option<Measures> {
+    /// Returns how many calls over the network a store has made.
+    pub(crate) fn calls(&self) -> Option<u64> {
         match self {
-            Self::Shared(door) => Some(door.measures()),
+            Self::Shared(door) => Some(door.calls()),
             _ => None,
         }
     }

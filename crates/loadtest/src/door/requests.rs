@@ -104,14 +104,18 @@ impl Door {
 }
 
 fn verdict(body: &[u8]) -> Outcome {
-    let allowed = if body.starts_with(ALLOWED) {
-        true
+    if body.starts_with(ALLOWED) {
+        Ok(Said::Admitted)
     } else if body.starts_with(REFUSED) {
-        false
+        Ok(Said::Refused)
     } else {
-        serde_json::from_slice::<Verdict>(body).map_err(|_| Fault::Status)?.allowed
-    };
-    Ok(if allowed { Said::Admitted } else { Said::Refused })
+        verdict_of_json(body)
+    }
+}
+
+fn verdict_of_json(body: &[u8]) -> Outcome {
+    let verdict: Verdict = serde_json::from_slice(body).map_err(|_| Fault::Status)?;
+    Ok(if verdict.allowed { Said::Admitted } else { Said::Refused })
 }
 
 /// Reads a body to its end and keeps nothing of it.
@@ -161,5 +165,27 @@ impl Maker {
         }
         let body = self.body.as_ref().map(|body| Bytes::from(body.of(who))).unwrap_or_default();
         Ok(Wire { target, headers, body })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verdict_is_the_same_by_its_beginning_and_as_json() {
+        for body in [
+            r#"{"allowed":true,"status":200}"#,
+            r#"{"allowed":false,"status":429}"#,
+            r#"{"allowed": false}"#,
+            r#"{"status":200,"allowed":true}"#,
+            r#"{"allowed":"true"}"#,
+            "ok",
+        ] {
+            assert_eq!(verdict(body.as_bytes()), verdict_of_json(body.as_bytes()), "{body}");
+        }
+        assert_eq!(verdict(br#"{"allowed":false,"x":1}"#), Ok(Said::Refused));
+        assert_eq!(verdict(br#"{"x":1,"allowed":true}"#), Ok(Said::Admitted));
+        assert_eq!(verdict(b"ok"), Err(Fault::Status));
     }
 }

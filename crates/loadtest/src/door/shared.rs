@@ -1,7 +1,9 @@
 //! A store in a Redis, asked as a gateway asks it.
 
+use std::time::Duration;
+
 use tidegate_algorithms::{Ask, Quota};
-use tidegate_store::{Check, LimitId, Measures, Store as _, StoreError};
+use tidegate_store::{Check, LimitId, Store as _, StoreError};
 use tidegate_store_redis::{RedisOptions, RedisStore, Secret, Servers};
 
 use crate::outcome::{Fault, Outcome, Said};
@@ -24,11 +26,12 @@ pub(crate) struct Door {
 }
 
 impl Door {
-    /// Begins to keep a connection, inside a runtime.
-    pub(super) fn new(redis: &RedisPlace, quota: &Quota) -> Result<Self, String> {
+    /// Begins to keep a connection, inside a runtime, on which an answer is waited for so long.
+    pub(super) fn new(redis: &RedisPlace, quota: &Quota, timeout: Duration) -> Result<Self, String> {
         let servers = Servers::Standalone { host: redis.host.clone(), port: redis.port };
         let mut options = RedisOptions::new(servers, Secret::new(SECRET));
         PREFIX.clone_into(&mut options.prefix);
+        options.timeout = timeout;
         let store = RedisStore::connect(options).map_err(|error| error.to_string())?;
         let limit = store.limit(LIMIT);
         Ok(Self { store, limit, quota: *quota })
@@ -52,8 +55,9 @@ impl Door {
         Ok(if decided.admitted { Said::Admitted } else { Said::Refused })
     }
 
-    pub(super) fn measures(&self) -> Measures {
-        self.store.measures()
+    /// Returns how many calls it has made.
+    pub(super) fn calls(&self) -> u64 {
+        self.store.measures().calls.iter().map(|(_, count)| count).sum()
     }
 }
 

@@ -35,9 +35,9 @@ pub struct ClassReport {
     /// How long requests took from when they were meant to be sent, in microseconds; those that brought no decision as long as
     /// they were waited for.
     pub latency_us: Latency,
-    /// How long they took from when they were sent, in microseconds.
+    /// How long they took from when they were sent, in microseconds, without those that were given up before.
     pub service_us: Latency,
-    /// The same second by second.
+    /// What came of them second by second, for the first hour.
     pub seconds: Vec<SecondReport>,
 }
 

@@ -152,6 +152,18 @@ pub struct Capacity {
     pub rate: f64,
     /// What limits it; `None` where no limit was reached.
     pub limited_by: Option<Limited>,
+    /// The place of the step that held, if one did.
+    #[serde(skip)]
+    step: Option<usize>,
+}
+
+/// A step of a ramp that held.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Held {
+    /// Its rate.
+    pub(crate) rate: f64,
+    /// Its place among the steps.
+    pub(crate) step: usize,
 }
 
 /// What keeps a rate from holding.
@@ -176,9 +188,12 @@ pub(crate) struct Beside {
 
 impl Capacity {
     /// Returns the capacity of the highest rate that held, and of why the next did not.
-    pub(crate) fn of(held: Option<f64>, failed: Option<Limited>) -> Option<Self> {
-        (held.is_some() || failed.is_some())
-            .then(|| Self { rate: held.unwrap_or_default(), limited_by: failed })
+    pub(crate) fn of(held: Option<Held>, failed: Option<Limited>) -> Option<Self> {
+        (held.is_some() || failed.is_some()).then(|| Self {
+            rate: held.map_or(0.0, |held| held.rate),
+            limited_by: failed,
+            step: held.map(|held| held.step),
+        })
     }
 }
 
@@ -205,12 +220,10 @@ impl Phase {
             cpu_seconds: cpu.as_secs_f64(),
             cpu_us_per_request: per_request(cpu.as_secs_f64() * 1e6),
         });
-        let own = worked.iter().filter_map(|one| one.measures.as_ref());
-        let own_calls: u64 = own.clone().flat_map(|one| &one.calls).map(|(_, count)| *count).sum();
-        let store = match (beside.scraped, own.count()) {
-            (Some(scraped), _) => Some((scraped.store_calls, Some(scraped.remembered))),
-            (None, 0) => None,
-            (None, _) => Some((own_calls, None)),
+        let own = worked.iter().filter_map(|one| one.store_calls).reduce(|all, one| all + one);
+        let store = match beside.scraped {
+            Some(scraped) => Some((scraped.store_calls, Some(scraped.remembered))),
+            None => own.map(|calls| (calls, None)),
         };
         let store = store.map(|(calls, remembered)| Store {
             calls,
@@ -338,8 +351,7 @@ impl Report {
     /// Returns the phase that counts: the last, of a ramp the highest step that held.
     fn that_counts(phases: &[Phase], capacity: Option<Capacity>) -> Option<&Phase> {
         let Some(capacity) = capacity else { return phases.last() };
-        let name = format!("{:.0}/s", capacity.rate);
-        phases.iter().find(|phase| phase.name == name).or(phases.first())
+        phases.get(capacity.step.unwrap_or_default())
     }
 
     /// Returns the phase that counts.

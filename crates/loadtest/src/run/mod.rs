@@ -17,7 +17,7 @@ use crate::target::Target;
 use phase::Played;
 pub(crate) use streams::Traffic;
 
-/// How long a target may take to accept a first connection.
+/// How long a target may take to accept a first connection, and the operator's endpoint to tell its metrics.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How far a load test is.
@@ -171,13 +171,13 @@ fn remedy(target: &Target) -> &'static str {
 
 /// Says why nothing was decided at all.
 fn undecided(plan: &Plan, phases: &[Phase]) -> RunError {
-    let mut kinds: Vec<String> = Vec::new();
+    let mut kinds: Vec<&str> = Vec::new();
     for (kind, count) in phases.iter().flat_map(Phase::faults) {
-        if count > 0 && !kinds.contains(&kind.to_owned()) {
-            kinds.push(kind.to_owned());
+        if count > 0 && !kinds.contains(&kind) {
+            kinds.push(kind);
         }
     }
-    let advice = match (&plan.target, kinds.iter().any(|kind| kind == "status")) {
+    let advice = match (&plan.target, kinds.contains(&"status")) {
         (Target::Gateway(_), true) => {
             "neither 2xx or 3xx nor 429 came; try the URL with curl: the service behind may be down, or want another path, method or field"
         }

@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::RunError;
 use super::streams::Traffic;
+use super::{PATIENCE, RunError};
 use crate::machine;
 use crate::plan::Plan;
 use crate::report::{Beside, Phase};
@@ -34,9 +34,17 @@ impl Played<'_> {
         told: &dyn Fn((f64, f64)),
     ) -> Result<Phase, RunError> {
         let cpu = || self.plan.pid.map(machine::of_process).transpose().map_err(RunError::Unusable);
-        let metrics =
-            || self.plan.admin.as_ref().map(scrape::scrape).transpose().map_err(RunError::Unreachable);
-        let (cpu_before, metrics_before) = (cpu()?, metrics()?);
+        let metrics = || {
+            self.plan
+                .admin
+                .as_ref()
+                .map(|admin| scrape::scrape(admin, PATIENCE))
+                .transpose()
+                .map_err(RunError::Unreachable)
+        };
+        // The metrics first: to tell them takes the processor, too.
+        let metrics_before = metrics()?;
+        let cpu_before = cpu()?;
         let worked = self.play(stop, told)?;
         // A process that was ended meanwhile has nothing more to tell; what was measured is reported all the same.
         let (cpu_after, metrics_after) = (cpu().unwrap_or(None), metrics().unwrap_or(None));

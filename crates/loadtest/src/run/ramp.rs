@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::streams::Traffic;
 use super::{Run, RunError};
 use crate::plan::Plan;
-use crate::report::{Capacity, Limited, Phase};
+use crate::report::{Capacity, Held, Limited, Phase};
 use crate::target::Target;
 
 /// About how many steps there are: what the duration is shared out among.
@@ -26,30 +26,32 @@ pub(super) fn first(plan: &Plan) -> f64 {
     })
 }
 
+/// What a step showed.
+enum Shown {
+    Held,
+    Failed(Limited),
+    /// Nothing, since it was cut short.
+    Nothing,
+}
+
 /// Climbs, and returns every step with the capacity that they show.
 pub(super) fn climb(run: &mut Run<'_>) -> Result<(Vec<Phase>, Option<Capacity>), RunError> {
     let mut steps: Vec<Phase> = Vec::new();
-    let step = |run: &mut Run<'_>, rate: f64, steps: &mut Vec<Phase>| -> Result<Option<Limited>, RunError> {
-        let length = (run.plan.duration / STEPS).max(SHORTEST);
-        let phase = run.phase(&format!("{rate:.0}/s"), Traffic::users(Some(rate)), length)?;
-        let limited = phase.limited(run.plan);
-        steps.push(phase);
-        Ok(limited)
-    };
-    let mut held: Option<f64> = None;
+    let mut held: Option<Held> = None;
     let mut failed: Option<(f64, Limited)> = None;
     let (mut rate, mut up, mut down) = (first(run.plan), 0, 0);
     while !run.is_stopped() && up < MOST_UP && down < MOST_DOWN {
         match step(run, rate, &mut steps)? {
-            None => {
-                held = Some(rate);
+            Shown::Nothing => break,
+            Shown::Held => {
+                held = Some(Held { rate, step: steps.len() - 1 });
                 if failed.is_some() {
                     break;
                 }
                 up += 1;
                 rate *= 2.0;
             }
-            Some(why) => {
+            Shown::Failed(why) => {
                 failed = Some((rate, why));
                 if held.is_some() {
                     break;
@@ -60,17 +62,57 @@ pub(super) fn climb(run: &mut Run<'_>) -> Result<(Vec<Phase>, Option<Capacity>),
         }
     }
     for _ in 0..BISECTED {
-        let (Some(low), Some((high, _))) = (held, failed) else { break };
+        let (Some(Held { rate: low, .. }), Some((high, _))) = (held, failed) else { break };
         if run.is_stopped() {
             break;
         }
         let middle = (low * high).sqrt();
         match step(run, middle, &mut steps)? {
-            None => held = Some(middle),
-            Some(why) => failed = Some((middle, why)),
+            Shown::Nothing => break,
+            Shown::Held => held = Some(Held { rate: middle, step: steps.len() - 1 }),
+            Shown::Failed(why) => failed = Some((middle, why)),
         }
     }
-    // A step that was cut short shows nothing.
     let capacity = Capacity::of(held, failed.map(|(_, why)| why));
     Ok((steps, capacity))
+}
+
+/// Takes a step, and puts what it saw behind the others.
+fn step(run: &mut Run<'_>, rate: f64, steps: &mut Vec<Phase>) -> Result<Shown, RunError> {
+    let length = (run.plan.duration / STEPS).max(SHORTEST);
+    let phase = run.phase(&format!("{rate:.0}/s"), Traffic::users(Some(rate)), length)?;
+    let shown = match phase.limited(run.plan) {
+        _ if run.is_stopped() && run.played > 99 => Shown::Nothing,
+        None => Shown::Held,
+        Some(why) => Shown::Failed(why),
+    };
+    steps.push(phase);
+    Ok(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use crate::plan::{Shape, sample};
+    use crate::run::{Control, Told, run};
+
+    /// Guards against a capacity that nobody has seen: in the instant before a test is ended few requests have come, and none of
+    /// them is late.
+    #[test]
+    fn a_step_that_was_cut_short_is_told_and_shows_no_capacity() {
+        let stop = Arc::new(AtomicBool::new(false));
+        let first = format!("{:.0}/s", super::first(&sample(Shape::Ramp)));
+        let told = |told: &Told<'_>| {
+            stop.fetch_or(told.phase != first, Ordering::Relaxed);
+        };
+        let report = run(&sample(Shape::Ramp), Control { told: &told, stop: &stop }).unwrap();
+        let cut = report.phases.last().unwrap();
+        assert!(report.interrupted && cut.name != first, "{cut:?}");
+        // Of the first step it may be known that it holds, or that it does not.
+        let capacity = report.capacity.unwrap();
+        assert_ne!(format!("{:.0}/s", capacity.rate), cut.name, "{capacity:?}");
+        assert_eq!(report.counts().unwrap().name, first);
+    }
 }

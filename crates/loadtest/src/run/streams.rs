@@ -5,8 +5,8 @@ use crate::people::{Crowd, Keys, Who};
 use crate::plan::{Plan, Shape};
 use crate::worker::{Class, Stream};
 
-/// New keys of a thread begin so far from those of the next.
-const APART: u64 = 1 << 36;
+/// New keys of a phase begin so far from those of the next, in bits.
+const APART: u32 = 44;
 
 /// The traffic of a phase.
 #[derive(Debug, Clone, Copy)]
@@ -52,7 +52,7 @@ impl Traffic {
         let first_user: u32 =
             if is_by_user { (0..thread).map(|one| part(plan.connections, one, threads)).sum() } else { 0 };
         let users = if is_by_user { connections } else { plan.users };
-        let crowd = Keys::Crowd(Crowd::new(users, plan.skew, seed, first_user));
+        let crowd = Keys::Crowd(Crowd::new(users, plan.skew, seed.wrapping_add(3), first_user));
         let mut streams = vec![Stream {
             class: Class::Others,
             keys: crowd,
@@ -74,9 +74,9 @@ impl Traffic {
             streams.push(flood(Keys::One(Who::Flood), 1));
         }
         if self.new_keys {
-            let first =
-                plan.run.wrapping_add(number << 44).wrapping_add(u64::from(thread).wrapping_mul(APART));
-            streams.push(flood(Keys::New(first), 2));
+            // Addresses are told apart by their last bits: far from each other, threads would meet in them.
+            let next = plan.run.wrapping_add(number << APART).wrapping_add(u64::from(thread) << 36);
+            streams.push(flood(Keys::New { next, step: 1 }, 2));
         }
         streams
     }
@@ -85,4 +85,30 @@ impl Traffic {
 /// Returns the part of a thread in something; at least one.
 fn part(of: u32, thread: u32, threads: u32) -> u32 {
     (of / threads + u32::from(thread < of % threads)).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::plan::sample;
+
+    /// Guards against a flood of ever-new keys in which threads use each other's: a limiter then meets each of them several times.
+    #[test]
+    fn keys_that_come_once_are_new_whatever_thread_sends_them_and_so_are_their_addresses() {
+        let plan = sample(Shape::ManyKeyFlood);
+        let traffic = Traffic::users(None).with_flood(Shape::ManyKeyFlood, 0.0);
+        let threads = 4;
+        let (mut names, mut addresses, mut sources) = (HashSet::new(), HashSet::new(), HashSet::new());
+        for thread in 0..threads {
+            let mut streams = traffic.of_thread(&plan, (thread, threads), 2);
+            let mut keys = streams.pop().unwrap().keys;
+            for _ in 0..30_000 {
+                let who = keys.next();
+                assert!(matches!(who, Who::New(_)) && names.insert(who), "{who}");
+                assert!(addresses.insert(who.address()) && sources.insert(who.source()), "{who}");
+            }
+        }
+    }
 }

@@ -86,7 +86,7 @@ impl Work<'_> {
         let done = self.clock.now();
         let tally = self.worked.of(stream.class);
         tally.offer(intended);
-        tally.note(Times { intended, sent: now, done }, outcome);
+        tally.note(Times { intended, sent: Some(now), done }, outcome);
         if let Some(arrivals) = &mut stream.arrivals {
             let _ = self.worked.slip.record(now - intended);
             arrivals.advance();

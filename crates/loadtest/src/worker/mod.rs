@@ -8,7 +8,6 @@ use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
-use tidegate_store::Measures;
 
 use crate::arrivals::Arrivals;
 use crate::people::Keys;
@@ -112,8 +111,8 @@ pub(crate) struct Worked {
     pub(crate) elapsed: Duration,
     /// How long it sent.
     pub(crate) sending: Duration,
-    /// What its store counted.
-    pub(crate) measures: Option<Measures>,
+    /// How many calls its store made meanwhile, of one that makes calls.
+    pub(crate) store_calls: Option<u64>,
 }
 
 impl Worked {
@@ -128,7 +127,7 @@ impl Worked {
             starved: Duration::ZERO,
             elapsed: Duration::ZERO,
             sending: Duration::ZERO,
-            measures: None,
+            store_calls: None,
         })
     }
 

@@ -24,6 +24,8 @@ const SHORTEST: u64 = 20_000;
 const LONGEST: u64 = 100_000_000;
 /// So many arrivals are sent off before connections get their turn.
 const AT_ONCE: u32 = 32;
+/// How long a connection may take to be made before anything is measured.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// How long a connection of a closed loop rests after it could not be made.
 const REST: Duration = Duration::from_millis(10);
 
@@ -73,7 +75,7 @@ struct Dispatched {
 async fn play(job: Job<'_>, gate: &Arc<Gate>) -> Result<Worked, String> {
     let (length, most) = (nanos(job.length), nanos(job.timeout));
     let ready = async {
-        let door = Door::new(job.target, job.users)?;
+        let door = Door::new(job.target, job.users, job.timeout)?;
         let mut opened = Vec::new();
         let mut dispatched = Vec::new();
         for stream in job.streams {
@@ -86,6 +88,8 @@ async fn play(job: Job<'_>, gate: &Arc<Gate>) -> Result<Worked, String> {
         return Err(ready.err().unwrap_or_default());
     }
     let (door, opened, dispatched, worked) = ready?;
+    // Pings have seen to it that a store is there.
+    let called = door.calls();
     let (used, waited) = (machine::own_thread(), machine::own_waiting());
     let clock = Clock::start();
     let shared = Rc::new(Shared {
@@ -110,7 +114,9 @@ async fn play(job: Job<'_>, gate: &Arc<Gate>) -> Result<Worked, String> {
     for task in sending.into_iter().chain(asking) {
         task.await.map_err(|error| format!("a task ended early: {error}"))?;
     }
+    let store_calls = shared.door.calls().zip(called).map(|(after, before)| after.saturating_sub(before));
     let mut worked = Rc::try_unwrap(shared).map_err(|_| "a task is left".to_owned())?.worked.into_inner();
+    worked.store_calls = store_calls;
     worked.cpu = machine::own_thread().saturating_sub(used);
     worked.starved = machine::own_waiting().saturating_sub(waited);
     worked.elapsed = Duration::from_nanos(clock.now());
@@ -143,9 +149,11 @@ async fn lay(
         };
         let mut kept = None;
         // A key that comes once may need a connection of its own, which is made when it comes.
-        if !matches!(keys, Keys::New(_)) {
-            let made = door.connection(&mut kept, (place, who)).await;
-            made.map_err(|_| "it does not answer".to_owned())?;
+        if !matches!(keys, Keys::New { .. }) {
+            let made = timeout(PATIENCE, door.connection(&mut kept, (place, who))).await;
+            if !matches!(made, Ok(Ok(_))) {
+                return Err("it does not answer".to_owned());
+            }
         }
         lanes.push(Rc::clone(&lane));
         opened.push(Opened { lane, class, connections: vec![(place, kept)] });
@@ -236,8 +244,8 @@ impl Shared {
         let is_closed = matches!(*lane, Lane::Closed(_));
         while let Some(arrival) = self.next(&lane, class).await {
             // In a closed loop a request is sent when it is meant to be.
-            let sent = if is_closed { arrival.intended } else { self.clock.now() };
-            let left = arrival.intended.saturating_add(self.timeout).saturating_sub(sent);
+            let now = if is_closed { arrival.intended } else { self.clock.now() };
+            let left = arrival.intended.saturating_add(self.timeout).saturating_sub(now);
             let outcome = if left == 0 {
                 // Whoever would have sent it has given up.
                 Err(Fault::Timeout)
@@ -251,15 +259,13 @@ impl Shared {
             {
                 kept = None;
             }
+            let sent = (left > 0).then_some(now);
             let times = Times { intended: arrival.intended, sent, done: self.clock.now() };
             self.worked.borrow_mut().of(class).note(times, outcome);
             self.gate.answered(1);
             if is_closed && outcome == Err(Fault::Connect) {
                 sleep(REST).await;
             }
-        }
-        if let Some(measures) = self.door.measures() {
-            self.worked.borrow_mut().measures = Some(measures);
         }
     }
 

@@ -51,12 +51,9 @@ impl Entry {
 pub(super) struct ReceiptId(u128);
 
 impl ReceiptId {
-    /// Draws an id for a place.
-    ///
-    /// # Errors
-    /// When the system has no randomness to give.
-    fn draw(place: u128) -> Result<Self, getrandom::Error> {
-        Ok(Self((random()? << PLACE_BITS) | (place % (1 << PLACE_BITS))))
+    /// Makes the id of a place out of randomness.
+    fn of(place: u128, random: u128) -> Self {
+        Self((random << PLACE_BITS) | (place % (1 << PLACE_BITS)))
     }
 
     /// Reads an id as [`ReceiptId::to_text`] writes it.
@@ -98,9 +95,11 @@ impl Book {
         worth: Duration,
         now: Instant,
     ) -> Result<ReceiptId, getrandom::Error> {
+        // Before the lock, since nobody knows how long the system takes.
+        let random = random()?;
         let mut pages = self.0.lock();
         pages.make_room(now);
-        let id = ReceiptId::draw(pages.next())?;
+        let id = ReceiptId::of(pages.next(), random);
         pages.kept.push_back(Some(Entry { id, receipt, until: now.checked_add(worth) }));
         Ok(id)
     }

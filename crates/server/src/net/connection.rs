@@ -46,6 +46,9 @@ const LAST_CHANCE: Duration = Duration::from_millis(100);
 const TCP_KEEPALIVE: Duration = Duration::from_mins(1);
 /// hyper refuses to work with less.
 const SMALLEST_BUFFER: usize = 8192;
+/// The most header fields that hyper takes unless told another number. Told any, also this one, it makes two lists of some
+/// kilobytes on the heap for each request.
+const HYPERS_HEADERS: usize = 100;
 
 /// How a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -344,9 +347,11 @@ fn http1_builder(options: &ServeOptions) -> http1::Builder {
         // hyper's timer is set anew by each request. Ours are not, see `header_time` and `activity`.
         .header_read_timeout(None)
         .max_header_size(header)
-        .max_headers(options.request.max_headers)
         // A header of exactly the limit must fit with some of its body behind it.
         .max_buf_size(header + SMALLEST_BUFFER);
+    if options.request.max_headers != HYPERS_HEADERS {
+        builder.max_headers(options.request.max_headers);
+    }
     builder
 }
 

@@ -3,8 +3,7 @@
 //! [`serve`] accepts ([`ServeOptions::max_connections`]), reads a PROXY protocol header where one is expected, does
 //! TLS, tells HTTP/1.1 from HTTP/2, refuses requests that two readers could understand differently, and hands the
 //! rest to the service with a [`PeerInfo`] in their extensions, and a [`TunnelScope`] where one asks for
-//! an upgrade. It knows nothing of limits or
-//! upstreams.
+//! an upgrade. It knows nothing of limits or upstreams.
 
 mod activity;
 mod admit;

@@ -98,7 +98,7 @@ impl fmt::Debug for ServeOptions {
 pub struct RequestLimits {
     /// The most bytes of request line and header together; more is answered 431. Default 32 KiB, at least 8 KiB.
     pub max_header_bytes: usize,
-    /// The most header fields; more is answered 431. Default 128.
+    /// The most header fields; more is answered 431. Default 100, for which HTTP/1.1 makes no list on the heap.
     pub max_headers: usize,
     /// The longest request target in bytes; more is answered 414. Default 8 KiB.
     pub max_target_bytes: usize,
@@ -106,7 +106,7 @@ pub struct RequestLimits {
 
 impl Default for RequestLimits {
     fn default() -> Self {
-        Self { max_header_bytes: 32 * 1024, max_headers: 128, max_target_bytes: 8 * 1024 }
+        Self { max_header_bytes: 32 * 1024, max_headers: 100, max_target_bytes: 8 * 1024 }
     }
 }
 

@@ -4,13 +4,15 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{CONNECTION, HeaderValue, UPGRADE};
-use http::{Request, Response, StatusCode, Version};
+use http::header::{CONNECTION, CONTENT_LENGTH, HeaderValue, UPGRADE};
+use http::{Method, Request, Response, StatusCode, Version};
+use http_body::Body;
 use http_body_util::{Either, Full};
 use hyper::body::Incoming;
 use tidegate_tower::problem_response;
 use tower_service::Service;
 
+use super::BoxError;
 use super::activity::{Activity, Tracked};
 use super::admit::{self, Refusal};
 use super::framing::Findings;
@@ -42,9 +44,12 @@ impl Context {
     ) -> Result<Response<Tracked<Either<B, Full<Bytes>>>>, Infallible>
     where
         S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>,
+        B: Body<Data = Bytes>,
+        B::Error: Into<BoxError>,
     {
         let under_way = self.activity.begin();
         let version = request.version();
+        let is_bodiless = version == Version::HTTP_2 && request.method() == Method::HEAD;
         let sound = findings.as_ref().is_none_or(|findings| findings.next_is_sound());
         let admitted =
             if sound { admit::admit(&mut request, &self.limits) } else { Err(admit::UNSOUND_FRAMING) };
@@ -66,8 +71,27 @@ impl Context {
         {
             findings.became_tunnel();
         }
+        let response = if is_bodiless { without_body(response) } else { response };
         Ok(response.map(|body| Tracked::new(body, under_way, self.stalls.watch())))
     }
+}
+
+/// Takes the body out of an answer to `HEAD`, and leaves its length. On HTTP/1.1 hyper sends none; on HTTP/2 it would, and a
+/// client resets the stream for it.
+fn without_body<B>(response: Response<Either<B, Full<Bytes>>>) -> Response<Either<B, Full<Bytes>>>
+where
+    B: Body<Data = Bytes>,
+    B::Error: Into<BoxError>,
+{
+    if response.body().is_end_stream() {
+        return response;
+    }
+    let length = response.body().size_hint().exact();
+    let mut response = response.map(|_| Either::Right(Full::default()));
+    if let Some(length) = length {
+        response.headers_mut().entry(CONTENT_LENGTH).or_insert(length.into());
+    }
+    response
 }
 
 /// Answers a refused request, and on HTTP/1.1 ends the connection: what follows may not be what it seems.

@@ -23,10 +23,11 @@ use crate::net::BoxError;
 #[derive(Debug)]
 pub struct ProxyBody {
     body: Either<Incoming, Full<Bytes>>,
-    /// The request's place among those under way; it is free again once the answer has ended.
-    _place: Option<OwnedSemaphorePermit>,
-    /// The upstream's connection, taken up again by others from then on. It comes after the body, which is dropped first.
+    /// The upstream's connection, taken up again by others once the answer has ended. It comes after the body, which is
+    /// dropped first.
     _lease: Option<Lease>,
+    /// The request's place among those under way, free again from then on. Who has waited for it finds the connection there.
+    _place: Option<OwnedSemaphorePermit>,
 }
 
 impl ProxyBody {

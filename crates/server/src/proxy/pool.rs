@@ -1,7 +1,7 @@
 //! Connections to the upstream over HTTP/1.1, kept for the next request.
 //!
 //! There is one upstream, and every request goes this way, so nothing is looked up by a key and no task waits for an answer
-//! to end: its connection goes back with its body, and is asked when it is next taken whether it is free by then.
+//! to end: its connection goes back with its body, which is nearly always the last that was under way on it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,7 +13,8 @@ use hyper::body::Incoming;
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::client::legacy::connect::HttpConnector;
 use parking_lot::Mutex;
-use tokio::sync::Notify;
+use tokio::runtime::Handle;
+use tokio::sync::{Notify, Semaphore};
 use tokio::time::Instant;
 use tower_service::Service;
 
@@ -29,12 +30,15 @@ type Sender = SendRequest<UpstreamBody>;
 pub(crate) struct Pool {
     connector: HttpConnector,
     upstream: Uri,
-    /// Unused ones, and ones whose answer is about to end; the last is the one used most recently.
+    /// Those that are free; the last is the one used most recently.
     unused: Mutex<Vec<Unused>>,
     idle_timeout: Duration,
     max_idle: usize,
     /// Tells a request that waits for a new connection that an old one has come back.
     returned: Notify,
+    /// A place for each connection that is opened for nobody any more, as many as are kept unused: to an upstream that is slow
+    /// to take connections every request would leave one behind.
+    left_behind: Arc<Semaphore>,
     is_swept: AtomicBool,
 }
 
@@ -45,7 +49,7 @@ struct Unused {
 
 impl Unused {
     fn is_worn(&self, now: Instant, timeout: Duration) -> bool {
-        self.sender.is_closed() || now.saturating_duration_since(self.since) > timeout
+        !self.sender.is_ready() || now.saturating_duration_since(self.since) > timeout
     }
 }
 
@@ -77,6 +81,7 @@ impl Pool {
             idle_timeout,
             max_idle,
             returned: Notify::new(),
+            left_behind: Arc::new(Semaphore::new(max_idle.min(Semaphore::MAX_PERMITS))),
             is_swept: AtomicBool::new(false),
         }
     }
@@ -107,24 +112,39 @@ impl Pool {
         }
     }
 
-    /// Takes the connection that was used most recently, of those that are free.
+    /// Takes the connection that was used most recently, of those that still stand.
     fn take(&self) -> Option<Sender> {
         let now = Instant::now();
         let mut unused = self.unused.lock();
-        for place in (0..unused.len()).rev() {
-            if unused[place].is_worn(now, self.idle_timeout) {
-                unused.remove(place);
-            } else if unused[place].sender.is_ready() {
-                return Some(unused.remove(place).sender);
+        while let Some(last) = unused.pop() {
+            if !last.is_worn(now, self.idle_timeout) {
+                return Some(last.sender);
             }
         }
         None
     }
 
-    fn put_back(&self, sender: Sender) {
+    /// Puts a connection back as soon as it is free. Where the upstream has answered before it had the whole request, that goes
+    /// on, for as long as the client likes: such a connection must not take the room of one that can be used.
+    fn put_back(self: &Arc<Self>, mut sender: Sender) {
+        if sender.is_ready() {
+            return self.keep(sender);
+        }
         if sender.is_closed() {
             return;
         }
+        let (pool, Ok(runtime)) = (Arc::downgrade(self), Handle::try_current()) else { return };
+        runtime.spawn(async move {
+            if sender.ready().await.is_ok()
+                && let Some(pool) = pool.upgrade()
+            {
+                pool.keep(sender);
+            }
+        });
+    }
+
+    /// Keeps a connection that is free, if there is room.
+    fn keep(&self, sender: Sender) {
         let mut unused = self.unused.lock();
         if unused.len() < self.max_idle {
             unused.push(Unused { sender, since: Instant::now() });
@@ -144,13 +164,16 @@ impl Pool {
                 () = self.returned.notified() => {}
             }
             if let Some(sender) = self.take() {
-                let pool = Arc::clone(self);
-                // What has begun to open is there for the next request.
-                tokio::spawn(async move {
-                    if let Ok(sender) = opening.await {
-                        pool.put_back(sender);
-                    }
-                });
+                if let Ok(place) = Arc::clone(&self.left_behind).try_acquire_owned() {
+                    let pool = Arc::clone(self);
+                    // What has begun to open is there for the next request.
+                    tokio::spawn(async move {
+                        let _place = place;
+                        if let Ok(sender) = opening.await {
+                            pool.put_back(sender);
+                        }
+                    });
+                }
                 return Ok((sender, true));
             }
         }

@@ -21,6 +21,10 @@ pub(super) const NAME: &str = "(cl.throttle)";
 /// The longest period that a limit can have, in seconds: 400 days.
 const MAX_PERIOD: u64 = 400 * 86_400;
 
+/// The longest word of a number that is remembered, as long as the longest that says something: zeros before it may be as many
+/// as a command has bytes.
+const LONGEST: usize = 20;
+
 /// The limit that a connection asked about last, by the words of its numbers: clients ask about one limit on many keys.
 #[derive(Debug, Default)]
 pub(super) struct Last(Option<([Box<[u8]>; 3], Limit)>);
@@ -37,7 +41,9 @@ impl Last {
             return Ok(limit.clone());
         }
         let limit = limit(numbers)?;
-        self.0 = Some((numbers.map(|word| word[..].into()), limit.clone()));
+        if numbers.iter().all(|word| word.len() <= LONGEST) {
+            self.0 = Some((numbers.map(|word| word[..].into()), limit.clone()));
+        }
         Ok(limit)
     }
 }
@@ -140,5 +146,28 @@ fn number(what: &str, text: &Bytes, least: u64) -> Result<u64, Reply> {
             _ => Err(error("is out of range".into())),
         },
         Err(_) => Err(error("is not an integer".into())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Guards against another limit than the one asked about, and against a connection that holds what a long command held.
+    #[test]
+    fn the_last_limit_is_the_one_of_the_same_words_and_short_ones_are_kept() {
+        let mut last = Last::default();
+        let long = format!("{}9", "0".repeat(LONGEST));
+        let all = [["9", "1", "60"], ["9", "1", "60"], ["8", "1", "60"], ["8", "2", "60"], ["8", "2", "61"]];
+        for words in all.into_iter().chain([[&*long, "1", "60"], ["9", "1", "60"]]) {
+            let words = words.map(|word| Bytes::copy_from_slice(word.as_bytes()));
+            let [burst, count, period] = &words;
+            let read = last.limit([burst, count, period]).unwrap();
+            assert_eq!(read.quota(), limit([burst, count, period]).unwrap().quota(), "{words:?}");
+            let (kept, _) = last.0.as_ref().unwrap();
+            assert!(kept.iter().all(|word| word.len() <= LONGEST));
+        }
+        let wrong = Bytes::from_static(b"x");
+        assert!(last.limit([&wrong, &wrong, &wrong]).is_err());
     }
 }

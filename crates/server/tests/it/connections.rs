@@ -53,11 +53,11 @@ async fn headers_and_targets_past_the_limits_are_refused() {
 }
 
 #[tokio::test]
-async fn the_default_limits_take_128_fields_and_32_kib() {
+async fn the_default_limits_take_100_fields_and_32_kib() {
     let upstream = RawServer::new().await;
     let gateway = Gateway::before(&upstream).await;
     answer_all(upstream);
-    for (fields, size, expected) in [(127, 4, 200), (128, 4, 431), (1, 32_700, 200), (1, 32_768, 431)] {
+    for (fields, size, expected) in [(99, 4, 200), (100, 4, 431), (1, 32_700, 200), (1, 32_768, 431)] {
         let field = format!("A: {}\r\n", "b".repeat(size));
         let mut client = gateway.connect().await;
         client.send(format!("GET / HTTP/1.1\r\nHost: a\r\n{}\r\n", field.repeat(fields))).await;

@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, Request, Response, StatusCode, Version};
+use http::{HeaderMap, Method, Request, Response, StatusCode, Version};
 use http_body::Frame;
 use http_body_util::channel::Channel;
-use http_body_util::{BodyExt, Empty, StreamBody};
+use http_body_util::{BodyExt, Empty, Full, StreamBody};
 use hyper::body::Incoming;
 use hyper::client::conn::http2::SendRequest;
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -16,6 +16,7 @@ use tidegate_server::net::{RequestLimits, ServeOptions};
 use tidegate_server::proxy::ProxyOptions;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
+use tower::service_fn;
 
 use crate::support::{Gateway, RawServer, field, proxy_to, soon};
 
@@ -253,4 +254,18 @@ async fn streams_beyond_the_bound_wait_for_those_under_way() {
     second.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
     assert_eq!(soon(answers.remove(1)).await.unwrap().unwrap().status(), StatusCode::OK);
     assert!(second.read_head().await.starts_with("GET /3 "), "on the connection that is free again");
+}
+
+/// Guards against a body where there can be none, for which a client resets the stream.
+#[tokio::test]
+async fn an_answer_to_head_tells_the_length_of_its_body_and_has_none() {
+    let denied = |_| async { Ok::<_, Infallible>(Response::new(Full::new(Bytes::from("denied")))) };
+    let gateway = Gateway::around(service_fn(denied), ServeOptions::default()).await;
+    let (mut sender, _connection) = connect(gateway.address).await;
+    for (method, body) in [(Method::HEAD, ""), (Method::GET, "denied")] {
+        let request = Request::builder().method(method).uri("http://shop/");
+        let response = soon(sender.send_request(request.body(Empty::<Bytes>::new()).unwrap())).await.unwrap();
+        assert_eq!(response.headers()["content-length"], "6");
+        assert_eq!(soon(response.into_body().collect()).await.unwrap().to_bytes(), body);
+    }
 }

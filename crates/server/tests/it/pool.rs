@@ -1,12 +1,13 @@
 //! The pool of connections to the upstream: which are taken up again, which are not, and which wait for whom.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use tidegate_server::net::ServeOptions;
 use tidegate_server::proxy::ProxyOptions;
-use tokio::net::{TcpSocket, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
-use crate::support::{Gateway, Raw, RawServer, moment, proxy_to, status, under_way};
+use crate::support::{Gateway, Raw, RawServer, moment, proxy_to, soon, status, under_way};
 
 const ASK: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const ANSWER: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
@@ -104,45 +105,129 @@ async fn a_client_that_leaves_amid_an_answer_takes_the_connection_along_and_free
     finish(&mut client, &mut server).await;
 }
 
-/// Guards against a request that waits for a slow connect while a connection has long been free.
-#[cfg(target_os = "linux")]
+/// Asks for an upload of nine bytes and sends four.
+const BEGINS: &str = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nsome";
+
+/// Guards against connections whose requests are answered and go on, which would take the room of those that can be used.
 #[tokio::test]
-async fn a_connection_that_comes_back_while_another_opens_is_taken() {
+async fn a_connection_whose_request_goes_on_after_its_answer_takes_no_room_until_it_is_free() {
+    let upstream = RawServer::new().await;
+    let options = ProxyOptions { pool_max_idle: 1, ..proxy_to(upstream.address) };
+    let gateway = Gateway::start(options, ServeOptions::default()).await;
+    let (mut uploading, mut early) = under_way(&gateway, BEGINS, &upstream).await;
+    finish(&mut uploading, &mut early).await;
+    let (mut client, mut server) = under_way(&gateway, ASK, &upstream).await;
+    finish(&mut client, &mut server).await;
+    client.send(ASK).await;
+    server.read_head().await;
+    uploading.send("thing").await;
+    assert_eq!(early.read_exact(9).await, b"something");
+    // The other is under way, so that this one is the one that is kept.
+    uploading.send(ASK).await;
+    early.read_head().await;
+    finish(&mut uploading, &mut early).await;
+    finish(&mut client, &mut server).await;
+    assert!(upstream.is_untouched().await);
+}
+
+/// An upstream that takes no more than one connection, and whose kernel has another one waiting.
+#[cfg(target_os = "linux")]
+async fn upstream_of_one() -> (TcpListener, SocketAddr) {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     // One connection may wait to be accepted; whoever connects meanwhile gets no answer.
     let upstream = socket.listen(0).unwrap();
     let address = upstream.local_addr().unwrap();
-    let gateway = Gateway::start(proxy_to(address), ServeOptions::default()).await;
-    let mut one = gateway.connect().await;
-    one.send(ASK).await;
-    let mut server = Raw::new(upstream.accept().await.unwrap().0);
+    (upstream, address)
+}
+
+/// Sends a request by the one connection that an upstream takes, and makes the next one wait for another.
+#[cfg(target_os = "linux")]
+async fn the_only_one(
+    gateway: &Gateway,
+    request: &str,
+    (upstream, address): &(TcpListener, SocketAddr),
+) -> (Raw<TcpStream>, Raw<TcpStream>, TcpStream) {
+    let mut client = gateway.connect().await;
+    client.send(request).await;
+    let mut server = Raw::new(soon(upstream.accept()).await.unwrap().0);
     server.read_head().await;
-    let _waits = TcpStream::connect(address).await.unwrap();
+    (client, server, TcpStream::connect(address).await.unwrap())
+}
+
+/// Guards against a request that waits for a slow connect while a connection has long been free.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_connection_that_comes_back_while_another_opens_is_taken() {
+    let upstream = upstream_of_one().await;
+    let gateway = Gateway::start(proxy_to(upstream.1), ServeOptions::default()).await;
+    let (mut one, mut server, _waits) = the_only_one(&gateway, ASK, &upstream).await;
     let mut other = gateway.connect().await;
     other.send(ASK).await;
-    until_one_connects_to(address.port()).await;
+    until_connecting(upstream.1, 1).await;
     finish(&mut one, &mut server).await;
     server.read_head().await;
     finish(&mut other, &mut server).await;
 }
 
-/// Waits until a socket of this machine has asked for a connection to a port and has had no answer.
+/// Guards against a request that is told of a connection before it is free, and not when it is.
 #[cfg(target_os = "linux")]
-async fn until_one_connects_to(port: u16) {
+#[tokio::test]
+async fn a_connection_that_is_free_some_time_after_its_answer_is_taken_then() {
+    let upstream = upstream_of_one().await;
+    let gateway = Gateway::start(proxy_to(upstream.1), ServeOptions::default()).await;
+    let (mut one, mut server, _waits) = the_only_one(&gateway, BEGINS, &upstream).await;
+    let mut other = gateway.connect().await;
+    other.send(ASK).await;
+    until_connecting(upstream.1, 1).await;
+    finish(&mut one, &mut server).await;
+    one.send("thing").await;
+    assert_eq!(server.read_exact(9).await, b"something");
+    server.read_head().await;
+    finish(&mut other, &mut server).await;
+}
+
+/// Guards against a descriptor for each request at an upstream that is slow to take connections.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn no_more_connections_are_opened_for_nobody_than_are_kept() {
+    let upstream = upstream_of_one().await;
+    let options = ProxyOptions { pool_max_idle: 1, ..proxy_to(upstream.1) };
+    let gateway = Gateway::start(options, ServeOptions::default()).await;
+    let (mut one, mut server, _waits) = the_only_one(&gateway, ASK, &upstream).await;
+    let mut other = gateway.connect().await;
+    for waiting in 1..=2 {
+        other.send(ASK).await;
+        until_connecting(upstream.1, waiting).await;
+        finish(&mut one, &mut server).await;
+        server.read_head().await;
+        std::mem::swap(&mut one, &mut other);
+    }
+    assert!(connecting(upstream.1) <= 1);
+}
+
+/// Returns how many sockets of this machine have asked an address for a connection and have had no answer.
+#[cfg(target_os = "linux")]
+fn connecting(to: SocketAddr) -> usize {
     /// How the kernel's table writes the state of such a socket.
     const SYN_SENT: &str = "02";
-    let remote = format!("0100007F:{port:04X}");
+    let remote = format!("0100007F:{:04X}", to.port());
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let connects = |line: &&str| {
+        let mut fields = line.split_whitespace().skip(2);
+        fields.next() == Some(&remote) && fields.next() == Some(SYN_SENT)
+    };
+    table.lines().filter(connects).count()
+}
+
+/// Waits until so many sockets wait for an address to take them.
+#[cfg(target_os = "linux")]
+async fn until_connecting(to: SocketAddr, count: usize) {
     for _ in 0..2_000 {
-        let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
-        let connects = |line: &str| {
-            let mut fields = line.split_whitespace().skip(2);
-            fields.next() == Some(&remote) && fields.next() == Some(SYN_SENT)
-        };
-        if table.lines().any(connects) {
+        if connecting(to) == count {
             return;
         }
         moment().await;
     }
-    panic!("nobody connects to port {port}");
+    panic!("not {count} but {} connect to {to}", connecting(to));
 }

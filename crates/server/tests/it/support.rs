@@ -20,12 +20,12 @@ use tower_service::Service;
 /// Far longer than anything here takes; only a hang reaches it.
 const HANG: Duration = Duration::from_secs(20);
 
-/// Waits for something that must happen.
 /// Pauses before what tells of nothing by itself is asked once more.
 pub(crate) async fn moment() {
     tokio::task::spawn_blocking(tidegate_redis_kit::moment).await.unwrap();
 }
 
+/// Waits for something that must happen.
 pub(crate) async fn soon<F: Future>(what: F) -> F::Output {
     tokio::time::timeout(HANG, what).await.expect("should have happened by now")
 }

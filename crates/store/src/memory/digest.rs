@@ -3,8 +3,8 @@
 //! A long key then costs no room, and nobody outside can aim two keys at one state or many keys at one shard: whoever
 //! does not know the secret finds a collision only by luck, one in 2^64 at four thousand million keys.
 //!
-//! It stays SipHash-1-3 under a key, though it is a good part of a decision's time and others are twice as fast: keys come
-//! from whoever attacks, and those others were not made to keep their secret from somebody who chooses what is hashed.
+//! It is SipHash-1-3 under a key, a good part of a decision's time, and no quicker one: keys come from whoever attacks, and
+//! those that are quicker were not made to keep their secret from somebody who chooses what is hashed.
 //!
 //! The lowest bit of a digest is zero: with it set it names a state that was left beside the key's own ([`LEFT`]), so that
 //! a snapshot can tell one from the other.

@@ -254,3 +254,6 @@ impl States {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

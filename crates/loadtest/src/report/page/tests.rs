@@ -1,40 +1,16 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
-use tidegate_algorithms::{Quota, Span};
 use tidegate_browser_kit::{Browser, Scheme};
-use tidegate_store::{MemoryOptions, MemoryStore};
 
 use super::*;
-use crate::plan::{Expected, Plan, Schedule, Shape};
+use crate::plan::{Expected, Plan, Shape, sample};
 use crate::run::{Control, run};
-use crate::target::Target;
 
 /// A real test of a memory store, short.
 fn report(shape: Shape) -> Report {
-    let store = Arc::new(MemoryStore::new(MemoryOptions::default()).unwrap());
-    let quota = Quota::sliding_counter(100, Span::from_secs(60)).unwrap();
-    let plan = Plan {
-        target: Target::Memory(store, quota),
-        shape,
-        rate: Some(2_000.0),
-        flood_rate: 8_000.0,
-        schedule: Schedule::Poisson,
-        connections: 4,
-        users: 100,
-        skew: 1.0,
-        duration: Duration::from_secs(3),
-        warm_up: Duration::ZERO,
-        timeout: Duration::from_secs(1),
-        threads: 1,
-        ramp_p99: Duration::from_millis(50),
-        expected: Expected { min_rate: Some(1e9), ..Expected::default() },
-        seed: 1,
-        run: 1,
-        pid: None,
-        admin: None,
-    };
+    let expected = Expected { min_rate: Some(1e9), ..Expected::default() };
+    let plan = Plan { expected, ..sample(shape) };
     let stop = Arc::new(AtomicBool::new(false));
     run(&plan, Control { told: &|_| (), stop: &stop }).unwrap()
 }

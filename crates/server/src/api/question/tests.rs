@@ -1,6 +1,6 @@
 //! The description's character classes against what is taken: a client that follows the one must not fail the other.
 
-use super::{Whole, cost, delay, host, method, target};
+use super::{PathAndQuery, Whole, cost, delay, host, is_plain, method, target};
 
 /// The printable characters besides those in `but`.
 fn visible(but: &str) -> impl Fn(char) -> bool {
@@ -44,4 +44,22 @@ fn a_whole_number_may_be_written_as_a_float() {
     for text in ["-1", "-1.0", "0.5", "9007199254740994.0", "1e300", "\"1\"", "true"] {
         assert_eq!(read(text), None, "{text}");
     }
+}
+
+/// Guards against a path that the quick look takes and the reader of targets does not, or reads as another.
+#[test]
+fn the_plainest_paths_are_paths_to_whoever_reads_targets() {
+    let letters = ['/', '.', '-', '_', '~', 'a', '0', '?', '#', '*', '%', ' '];
+    let mut plain = 0;
+    for number in 0..letters.len().pow(4) {
+        let path: String = (0_u32..4)
+            .map(|place| letters[number / letters.len().pow(place) % letters.len()])
+            .take(1 + number % 4)
+            .collect();
+        if is_plain(&path) {
+            plain += 1;
+            assert_eq!(PathAndQuery::try_from(&*path).unwrap().path(), path);
+        }
+    }
+    assert!(plain > 100, "{plain}");
 }

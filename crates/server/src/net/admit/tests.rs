@@ -83,3 +83,21 @@ fn cookie_crumbs_of_http2_become_one_field() {
     admit(&mut request, &RequestLimits::default()).unwrap();
     assert_eq!(request.headers().get_all(COOKIE).iter().collect::<Vec<_>>(), ["a=1; b=2"]);
 }
+
+/// Guards against a host that the quick look takes and the reader of authorities does not.
+#[test]
+fn the_plainest_hosts_are_told_as_the_others_are() {
+    let letters = b"aZ0.-_:@[]/%, \xc3";
+    let mut plain = 0;
+    for number in 0..letters.len().pow(4) {
+        let text: Vec<u8> = (0..4)
+            .map(|place| letters[number / letters.len().pow(place) % letters.len()])
+            .take(1 + number % 4)
+            .chain(b":80".iter().copied().filter(|_| number % 7 == 0))
+            .collect();
+        let is_authority = Authority::try_from(&*text).is_ok() && !text.contains(&b'@');
+        assert_eq!(is_host(&text), is_authority, "{}", text.escape_ascii());
+        plain += u32::from(is_authority);
+    }
+    assert!(plain > 100, "{plain}");
+}

@@ -10,5 +10,6 @@ mod refund;
 mod same_as_gateway;
 mod schemathesis;
 mod token;
+mod ways;
 mod why;
 pub(crate) mod world;

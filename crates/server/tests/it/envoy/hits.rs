@@ -1,6 +1,7 @@
 //! The counters of descriptors' hits.
 
-use super::world::{World, hits, question, with_hits};
+use super::world::{Filed, World, hits, question, with_hits};
+use crate::tls::Folder;
 
 const RULES: &str = "
 keys: { user: { descriptor: user } }
@@ -49,4 +50,26 @@ async fn a_value_with_quotes_is_one_label() {
     let metrics = world.metrics().await;
     let written = "path_/login.user_a\\\"} 7 evil{x=\\\"\\\\";
     assert_eq!(hits(&metrics, "shop", written, "within_limit"), 1, "{metrics}");
+}
+
+/// Guards against hits that are counted under what a rule in the same place was about before a reload.
+#[tokio::test]
+async fn after_a_reload_hits_are_counted_by_the_rules_in_force() {
+    let of = |key: &str| {
+        format!(
+            "tidegate: 1\nenvoy: {{ listen: 127.0.0.1:0, timeout: 10s }}\nadmin: {{ listen: 127.0.0.1:0 }}\n\
+             rules: [{{ name: free, match: {{ domain: shop, descriptor: [ {{ key: {key} }} ] }}, \
+             envoy: {{ unlimited: true }} }}]"
+        )
+    };
+    let world = Filed::by(Folder::new("envoy-hits"), &of("old")).await;
+    for key in ["old", "new"] {
+        world.folder.write("policy.yaml", of(key));
+        world.reloader.reload().await.unwrap();
+        for _ in 0..2 {
+            world.ask(question("shop", &[&[(key, "x")]])).await.unwrap();
+        }
+    }
+    assert_eq!(world.hits("shop", "old", "unlimited").await, 2);
+    assert_eq!(world.hits("shop", "new", "unlimited").await, 2);
 }

@@ -10,4 +10,5 @@ mod json;
 mod page;
 mod statuses;
 mod vectors;
+mod ways;
 mod world;
