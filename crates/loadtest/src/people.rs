@@ -83,7 +83,7 @@ impl Crowd {
             Some(zipf) => (zipf.sample(&mut chance) as u32).clamp(1, users) - 1,
             None => chance.random_range(0..users),
         };
-        let draws = users.saturating_mul(DRAWS_A_USER).clamp(FEWEST_DRAWS, FEWEST_DRAWS);
+        let draws = users.saturating_mul(DRAWS_A_USER).clamp(FEWEST_DRAWS, MOST_DRAWS);
         Self { draws: (0..draws).map(|_| draw()).collect(), at: 0, first }
     }
 

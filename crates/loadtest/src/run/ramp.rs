@@ -82,7 +82,7 @@ fn step(run: &mut Run<'_>, rate: f64, steps: &mut Vec<Phase>) -> Result<Shown, R
     let length = (run.plan.duration / STEPS).max(SHORTEST);
     let phase = run.phase(&format!("{rate:.0}/s"), Traffic::users(Some(rate)), length)?;
     let shown = match phase.limited(run.plan) {
-        _ if run.is_stopped() && run.played > 99 => Shown::Nothing,
+        _ if run.is_stopped() => Shown::Nothing,
         None => Shown::Held,
         Some(why) => Shown::Failed(why),
     };

@@ -75,8 +75,8 @@ impl Traffic {
         }
         if self.new_keys {
             // Addresses are told apart by their last bits: far from each other, threads would meet in them.
-            let next = plan.run.wrapping_add(number << APART).wrapping_add(u64::from(thread) << 36);
-            streams.push(flood(Keys::New { next, step: 1 }, 2));
+            let next = plan.run.wrapping_add(number << APART).wrapping_add(thread.into());
+            streams.push(flood(Keys::New { next, step: threads.into() }, 2));
         }
         streams
     }
