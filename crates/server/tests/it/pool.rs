@@ -132,7 +132,7 @@ async fn a_connection_whose_request_goes_on_after_its_answer_takes_no_room_until
 
 /// An upstream that takes no more than one connection, and whose kernel has another one waiting.
 #[cfg(target_os = "linux")]
-async fn upstream_of_one() -> (TcpListener, SocketAddr) {
+fn upstream_of_one() -> (TcpListener, SocketAddr) {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     // One connection may wait to be accepted; whoever connects meanwhile gets no answer.
@@ -159,7 +159,7 @@ async fn the_only_one(
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_connection_that_comes_back_while_another_opens_is_taken() {
-    let upstream = upstream_of_one().await;
+    let upstream = upstream_of_one();
     let gateway = Gateway::start(proxy_to(upstream.1), ServeOptions::default()).await;
     let (mut one, mut server, _waits) = the_only_one(&gateway, ASK, &upstream).await;
     let mut other = gateway.connect().await;
@@ -174,7 +174,7 @@ async fn a_connection_that_comes_back_while_another_opens_is_taken() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_connection_that_is_free_some_time_after_its_answer_is_taken_then() {
-    let upstream = upstream_of_one().await;
+    let upstream = upstream_of_one();
     let gateway = Gateway::start(proxy_to(upstream.1), ServeOptions::default()).await;
     let (mut one, mut server, _waits) = the_only_one(&gateway, BEGINS, &upstream).await;
     let mut other = gateway.connect().await;
@@ -191,7 +191,7 @@ async fn a_connection_that_is_free_some_time_after_its_answer_is_taken_then() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn no_more_connections_are_opened_for_nobody_than_are_kept() {
-    let upstream = upstream_of_one().await;
+    let upstream = upstream_of_one();
     let options = ProxyOptions { pool_max_idle: 1, ..proxy_to(upstream.1) };
     let gateway = Gateway::start(options, ServeOptions::default()).await;
     let (mut one, mut server, _waits) = the_only_one(&gateway, ASK, &upstream).await;
