@@ -41,7 +41,7 @@ fn carries(limit: u64) -> usize {
 }
 
 /// Raises the soft limit to the hard one and returns what holds then, `None` for no limit.
-fn raise() -> Option<u64> {
+pub(crate) fn raise() -> Option<u64> {
     /// The most that Linux gives a process unless told otherwise; asked for where the hard limit is none.
     const USUAL_MOST: u64 = 1 << 20;
     let before = getrlimit(Resource::Nofile);

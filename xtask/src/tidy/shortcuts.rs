@@ -24,7 +24,7 @@ const SLEEP_REMEDY: &str =
 /// Where a pause may be: a bench measures what happens meanwhile, and other processes, which kits and pages wait for, tell of
 /// nothing by themselves. A load test sends when it is time, and a service that it is tried on stalls.
 const MAY_PAUSE: &[&str] = &[
-    "crates/cli/tests/it/loadtest.rs",
+    "crates/cli/tests/it/loadtest/service.rs",
     "crates/loadtest/src/run/phase.rs",
     "crates/loadtest/src/worker/memory.rs",
     "crates/proxy-kit/src/lib.rs",

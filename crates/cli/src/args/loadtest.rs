@@ -105,7 +105,7 @@ pub(crate) struct LoadArgs {
     /// Write a page with plots to this file.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) html: Option<PathBuf>,
-    /// Show neither how far it is nor the table.
+    /// Show neither how far it is nor the table; what was expected and is not so is told all the same.
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }

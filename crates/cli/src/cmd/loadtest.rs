@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use tidegate_loadtest::machine;
 use tidegate_loadtest::plan::{Admin, Expected, Plan, Schedule, Shape};
-use tidegate_loadtest::report::{Report, about, lines, page};
+use tidegate_loadtest::report::{Expectation, Report, about, lines, page};
 use tidegate_loadtest::run::{Control, RunError, run as test};
 use tidegate_loadtest::target::Target;
 use tidegate_trials::Place;
@@ -18,14 +18,17 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::attack::{Progress, write};
 use crate::args::{LoadArgs, LoadSchedule, LoadShape};
+use crate::descriptors;
 use crate::exit::{Exit, Failure};
-use crate::output::Output;
+use crate::output::{Output, to_stderr};
 use crate::table::Table;
 
 /// How many users there are, unless each has an address of his own.
 const USERS: u32 = 1_000;
 /// How many times the rate of users a flood has unless said.
 const FLOOD: f64 = 4.0;
+/// What files, threads and timers take of the file descriptors.
+const SPARE: u64 = 64;
 /// The status of a process that was interrupted.
 const INTERRUPTED: i32 = 130;
 
@@ -68,6 +71,10 @@ fn plan(args: &LoadArgs) -> Result<Plan, Failure> {
             "--max-slowdown compares with and without a flood; choose a --shape with one",
         ));
     }
+    if args.flood_rate.is_some() && !shape(args).floods() {
+        return Err(Failure::unusable("--flood-rate is that of a flood; choose a --shape with one"));
+    }
+    fits(args, &target)?;
     if let Some(pid) = args.pid {
         machine::of_process(pid).map_err(Failure::unusable)?;
     }
@@ -100,6 +107,23 @@ fn plan(args: &LoadArgs) -> Result<Plan, Failure> {
         admin: admin(args)?,
         target,
     })
+}
+
+/// Refuses more connections than the system gives this process: those that could not be opened would be blamed on the target.
+fn fits(args: &LoadArgs, target: &Target) -> Result<(), Failure> {
+    if !matches!(target, Target::Gateway(_) | Target::Api(_)) {
+        return Ok(());
+    }
+    let classes = if shape(args).floods() { 2 } else { 1 };
+    let needed = u64::from(args.connections) * classes + SPARE;
+    match descriptors::raise() {
+        Some(limit) if limit < needed => Err(Failure::unusable(format!(
+            "--connections {}: that takes {needed} file descriptors, and this process may have {limit}",
+            args.connections
+        ))
+        .advise("raise the limit (ulimit -n), or give fewer connections")),
+        _ => Ok(()),
+    }
 }
 
 fn shape(args: &LoadArgs) -> Shape {
@@ -168,6 +192,9 @@ fn tell(report: &Report, args: &LoadArgs) -> Result<(), Failure> {
     }
     if !json_out && !args.quiet {
         text(report, &mut out);
+    } else {
+        // Whoever finds the exit code in a log finds the reason beside it.
+        report.expectations.iter().filter(|one| !one.held).for_each(|one| to_stderr(&told(one)));
     }
     out.finish()
 }
@@ -181,8 +208,10 @@ fn text(report: &Report, out: &mut Output) {
     }
     out.line("");
     report.verdict.iter().for_each(|line| out.line(line));
-    for expectation in &report.expectations {
-        let held = if expectation.held { "as expected" } else { "NOT AS EXPECTED" };
-        out.line(&format!("{held}: {} ({})", expectation.says, expectation.option));
-    }
+    report.expectations.iter().for_each(|one| out.line(&told(one)));
+}
+
+fn told(expectation: &Expectation) -> String {
+    let held = if expectation.held { "as expected" } else { "NOT AS EXPECTED" };
+    format!("{held}: {} ({})", expectation.says, expectation.option)
 }
