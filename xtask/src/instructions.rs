@@ -64,8 +64,14 @@ struct Way {
 /// Asks the benchmark for its ways.
 fn ways(program: &Path) -> Result<Vec<Way>> {
     let listed = Command::new(program).arg("--list").output().context("asking the benchmark for its ways")?;
-    let listed = String::from_utf8(listed.stdout).context("its list")?;
-    listed.lines().map(|line| way(line).with_context(|| format!("its line {line:?}"))).collect()
+    ensure!(listed.status.success(), "its list: {}", String::from_utf8_lossy(&listed.stderr));
+    listed_ways(&String::from_utf8(listed.stdout).context("its list")?)
+}
+
+/// Reads the list. One without ways is none: whatever they took would be within their budgets.
+fn listed_ways(list: &str) -> Result<Vec<Way>> {
+    ensure!(!list.is_empty(), "the benchmark lists no ways");
+    list.lines().map(|line| way(line).with_context(|| format!("its line {line:?}"))).collect()
 }
 
 fn way(line: &str) -> Result<Way> {
@@ -116,5 +122,13 @@ mod tests {
     #[test]
     fn a_line_that_is_no_way_is_an_error() {
         assert!(way("store").is_err());
+        assert!(listed_ways("1200\tstore\nstore\n").is_err());
+    }
+
+    /// Guards against budgets that hold since nothing is held to them.
+    #[test]
+    fn a_list_without_ways_is_an_error() {
+        assert!(listed_ways("").is_err());
+        assert_eq!(listed_ways("1200\tstore\n").unwrap().len(), 1);
     }
 }

@@ -38,10 +38,10 @@ impl Place {
         let wrong = |why: &str| PlaceError::Url(format!("{url}: {why}; write http://127.0.0.1:8080"));
         let uri: Uri = url.parse().map_err(|_| wrong("it is no URL"))?;
         if uri.scheme_str() != Some("http") {
-            return Err(wrong("only http can be attacked"));
+            return Err(wrong("only http is spoken"));
         }
         if !matches!(uri.path(), "" | "/") || uri.query().is_some() {
-            return Err(wrong("paths are the policy's"));
+            return Err(wrong("a host is wanted, without a path"));
         }
         let authority = uri.authority().ok_or_else(|| wrong("it has no host"))?;
         Self::at(authority, 80, owned).map_err(|error| match error {

@@ -1,7 +1,5 @@
 //! What a flood of one key does to everybody else: the gateway at seven tenths of what it can do, six of them the flood's.
 
-use std::process::Command;
-
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
@@ -9,7 +7,7 @@ use super::Scale;
 use super::computed::figures::median;
 use super::computed::page::{Page, short};
 use super::gateway::{self, FIELD, USERS};
-use super::process::ASKING;
+use super::process::{ASKING, on};
 use super::tools::Tool;
 use super::wrk::{self, Asks};
 
@@ -77,8 +75,7 @@ fn capacity(port: u16, seconds: f64) -> Result<f64> {
 }
 
 fn turn(port: u16, capacity: f64, seconds: u32) -> Result<Turn> {
-    let mut command = Command::new(Tool::Taskset.path()?);
-    command.args(["--cpu-list", &ASKING.to_string()]).arg(Tool::Tidegate.path()?);
+    let mut command = on(ASKING, &Tool::Tidegate.path()?)?;
     command.args(["loadtest", &format!("http://127.0.0.1:{port}/limited")]);
     command.args(["--shape", "one-key-flood", "--key-header", FIELD, "--threads", "1"]);
     command.args(["--users", &USERS.to_string(), "--skew", "0"]);

@@ -8,11 +8,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
+use rustix::thread::{CpuSet, sched_getaffinity};
 
 use super::computed::told::ticks;
 use super::tools::Tool;
 
-/// The processor of what is measured.
+/// The processor of what is measured, by its number among those that this program may use.
 pub(super) const MEASURED: usize = 0;
 /// The processor of those who ask, and of what stands behind what is measured.
 pub(super) const ASKING: usize = 1;
@@ -38,9 +39,12 @@ impl Process {
         let folder = folder()?;
         let log = folder.join(format!("{name}-{port}.log"));
         let said = fs::File::create(&log)?;
-        let mut pinned = Command::new(Tool::Taskset.path()?);
-        pinned.args(["--cpu-list", &cpu.to_string(), "setpriv", "--pdeathsig", "TERM"]);
-        pinned.arg(&command.program).args(&command.arguments).envs(command.libraries.iter().cloned());
+        let mut pinned = on(cpu, &Tool::Setpriv.path()?)?;
+        pinned
+            .args(["--pdeathsig", "TERM"])
+            .arg(&command.program)
+            .args(&command.arguments)
+            .envs(command.libraries.iter().cloned());
         pinned.stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said);
         let child = pinned.spawn().with_context(|| format!("starting {name}"))?;
         let mut process = Self { name, child, log };
@@ -109,6 +113,27 @@ impl Starts {
         let arguments = arguments.iter().map(|&argument| argument.to_owned()).collect();
         Ok(Self { program: tool.path()?, arguments, libraries: tool.libraries() })
     }
+}
+
+/// Returns the command that starts a program on that processor.
+///
+/// # Errors
+/// When `taskset` is not there, or the system does not tell the processors.
+pub(super) fn on(cpu: usize, program: &Path) -> Result<Command> {
+    let mut command = Command::new(Tool::Taskset.path()?);
+    command.args(["--cpu-list", &processor(cpu)?.to_string()]).arg(program);
+    Ok(command)
+}
+
+/// Returns what the system calls the processor of that number among those that this thread may use; where there are fewer, they
+/// are counted anew.
+///
+/// # Errors
+/// When the system does not tell.
+pub(super) fn processor(number: usize) -> Result<usize> {
+    let mine = sched_getaffinity(None)?;
+    let all: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| mine.is_set(cpu)).collect();
+    all.get(number % all.len().max(1)).copied().context("this program may use no processor")
 }
 
 /// Returns the folder for the files of servers.

@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 
 use super::Scale;
 use super::computed::message::{self, Load, Make};
-use super::computed::page::Page;
+use super::computed::page::{Page, short};
 use super::computed::told::metric;
 use super::gateway::start_tidegate;
 use super::plain_http::get;
@@ -77,7 +77,10 @@ pub(super) fn measure(scale: Scale, page: &mut Page) -> Result<()> {
     ));
     for (place, (door, load, id)) in LOADS.into_iter().enumerate() {
         let door = if door == Door::Http { "HTTP" } else { "gRPC" };
-        let load = if load == Load::Allowed { "100,000 keys, allowed" } else { "one key, refused" };
+        let load = match load {
+            Load::Allowed => format!("{} keys, allowed", short(KEYS.into())),
+            Load::Refused => "one key, refused".to_owned(),
+        };
         page.line(&format!("### {door}, {load}"));
         let rows: Vec<(&str, &str, &Seen)> =
             servers.iter().map(|server| (server.id, server.name, &server.seen[place])).collect();

@@ -1,11 +1,9 @@
 //! Load over HTTP/1.1 by wrk: 64 connections that each ask again as soon as they have their answer.
 
-use std::process::Command;
-
 use anyhow::{Context as _, Result};
 
 use super::computed::told::{Answered, MARK, wrk_line};
-use super::process::{ASKING, file};
+use super::process::{ASKING, file, on};
 use super::tools::Tool;
 
 /// How many connections ask.
@@ -27,8 +25,7 @@ pub(super) struct Asks {
 /// When wrk cannot be run, or a connection fails.
 pub(super) fn run(asks: &Asks, port: u16, seconds: f64) -> Result<Answered> {
     let script = file(&format!("{}.lua", asks.name), &script(asks))?;
-    let mut command = Command::new(Tool::Taskset.path()?);
-    command.args(["--cpu-list", &ASKING.to_string()]).arg(Tool::Wrk.path()?);
+    let mut command = on(ASKING, &Tool::Wrk.path()?)?;
     command.args(["--threads", "1", "--connections", &CONNECTIONS.to_string()]);
     // Whole seconds are all that wrk knows.
     command.args(["--duration", &format!("{seconds:.0}s"), "--script", &script]);

@@ -8,6 +8,8 @@ use anyhow::{Result, ensure};
 use rustix::thread::CpuSet;
 use rustix::time::{ClockId, clock_gettime};
 
+use super::super::process::processor;
+
 /// Decisions in one round: some milliseconds.
 pub(in super::super) const ROUND: u32 = 50_000;
 
@@ -116,14 +118,9 @@ pub(in super::super) fn each_of(decisions: u32, mut ask: impl FnMut(u32) -> bool
 
 /// Keeps this thread on one processor, by its number among those the process may use.
 pub(in super::super) fn pin(number: usize) -> Result<()> {
-    let mine = rustix::thread::sched_getaffinity(None)?;
-    let all: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| mine.is_set(cpu)).collect();
     let mut one = CpuSet::new();
-    if let Some(&cpu) = all.get(number % all.len().max(1)) {
-        one.set(cpu);
-        rustix::thread::sched_setaffinity(None, &one)?;
-    }
-    Ok(())
+    one.set(processor(number)?);
+    Ok(rustix::thread::sched_setaffinity(None, &one)?)
 }
 
 /// Returns how long this thread has had a processor.
