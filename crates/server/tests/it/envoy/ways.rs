@@ -90,9 +90,10 @@ fn bodies() -> Vec<Vec<u8>> {
 /// Sends a call and returns what is told of it: the status of gRPC with its message, the fields' names, what became of the
 /// descriptors, the fields for the client, and whether there is a body for it.
 async fn send(address: SocketAddr, way: Way, body: &[u8]) -> String {
-    let stream = TokioIo::new(TcpStream::connect(address).await.unwrap());
+    let stream = TcpStream::connect(address).await.unwrap();
+    stream.set_nodelay(true).unwrap();
     let (mut sender, connection) =
-        hyper::client::conn::http2::handshake(TokioExecutor::new(), stream).await.unwrap();
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
     let _connection = tokio::spawn(connection);
     let split = if matches!(way, Way::InPieces) { body.len() / 2 } else { 0 };
     let pieces = [&body[..split], &body[split..]].map(Bytes::copy_from_slice);
