@@ -1,8 +1,8 @@
 //! The decisions of a verdict, in a buffer that a later verdict of the thread uses again.
 //!
-//! A decision is some two hundred bytes. In place, four of them made a verdict of nearly a thousand, which every future on
-//! its way out copied: a third of a check's time. In a buffer of their own they stay where they are, and a check allocates
-//! for them no more than before.
+//! A decision is some two hundred bytes. Were they in place, every future that a verdict goes through would copy them all on
+//! its way out. In a buffer of their own they stay where they are, and a check allocates nothing for them, since a buffer
+//! goes from one verdict to the next.
 
 use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};

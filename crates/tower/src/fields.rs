@@ -265,3 +265,25 @@ impl Triple {
         [&self.limit, &self.remaining, &self.reset].into_iter().any(|name| headers.contains_key(name))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A structured-field string holds printable ASCII alone, with quotes and backslashes escaped: a name of other characters
+    /// would make clients drop the whole field.
+    #[test]
+    fn names_and_numbers_are_written_as_the_field_s_grammar_has_them() {
+        let mut values = Values::default();
+        values.item(0, "r/l").text(";q=").number(0);
+        values.item(1, "a \"b\" \\ ü\n").text(";q=").number(u64::MAX).text(";w=").number(10);
+        let mut headers = HeaderMap::new();
+        values.append(&mut headers, &POLICY);
+        let whole = r#""r/l";q=0, "a \"b\" \\ ??";q=18446744073709551615;w=10"#;
+        assert_eq!(headers.get(&POLICY).unwrap(), whole);
+        // The next field begins anew.
+        values.number(7);
+        values.append(&mut headers, &STANDING);
+        assert_eq!(headers.get(&STANDING).unwrap(), "7");
+    }
+}

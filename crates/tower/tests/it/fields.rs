@@ -31,6 +31,37 @@ async fn an_allowed_and_a_refused_request_carry_the_ietf_fields() {
     assert_eq!(field(fifth.headers(), "cache-control"), Some("no-store"));
 }
 
+/// Guards the order, by which clients that read one item read the one that matters: the tightest of an allowed request, the
+/// longest wait of a refused one, and of equals the one that stands first in the file.
+#[tokio::test]
+async fn the_most_telling_limit_stands_first_and_equals_as_in_the_file() {
+    let limit = |name: &str, capacity: u32, refill: &str| {
+        format!(
+            "      - {{ name: {name}, says: Just so., key: global, token_bucket: {{ capacity: {capacity}, refill: 1 per {refill} }} }}\n"
+        )
+    };
+    let limits = [("a", 3, "10s"), ("b", 2, "10s"), ("c", 2, "20s"), ("d", 2, "20s"), ("e", 9, "40s")];
+    let limits: String = limits.iter().map(|(name, most, refill)| limit(name, *most, refill)).collect();
+    let limiter = by(&format!(
+        "headers: [ietf]\nrules:\n  - name: r\n    class: api\n    match: {{ path: /** }}\n    client_sees: all\n    \
+         limits:\n{limits}"
+    ));
+    let names = |response: &Response<Bytes>| {
+        let items =
+            field(response.headers(), "ratelimit").unwrap().split(", ").map(|item| item.split(';').next());
+        items.map(|name| name.unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let policies = |response: &Response<Bytes>| {
+        field(response.headers(), "ratelimit-policy").unwrap().matches(";q=").count()
+    };
+    let allowed = send(&limiter, get("/")).await;
+    assert_eq!(names(&allowed), [r#""r/b""#, r#""r/c""#, r#""r/d""#, r#""r/a""#, r#""r/e""#]);
+    send(&limiter, get("/")).await;
+    let refused = send(&limiter, get("/")).await;
+    assert_eq!((refused.status().as_u16(), policies(&refused)), (429, 5));
+    assert_eq!(names(&refused), [r#""r/c""#, r#""r/d""#, r#""r/b""#]);
+}
+
 #[tokio::test]
 async fn older_styles_are_there_when_they_are_chosen() {
     let styles = "headers: [draft-03, { x-ratelimit: delta }]\n";

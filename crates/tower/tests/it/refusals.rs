@@ -50,6 +50,26 @@ async fn the_problem_body_can_be_the_house_s_own() {
     assert_eq!(refused.body(), "Come back in 10 s.");
 }
 
+/// Guards against a member told twice, of which one client reads the first and another the last.
+#[tokio::test]
+async fn what_the_file_adds_stands_in_the_place_of_ours_and_behind_them() {
+    let own = "problem: { members: { retry-after: soon, code: 7, limit: \"a \\\"quota\\\"\" } }\n";
+    for (sees, told) in [
+        (
+            "all",
+            r#","violated-policies":["r/l"],"limit":"a \"quota\"","says":"Just so, for everyone together.","retry-after":"soon","code":7}"#,
+        ),
+        ("retry_after", r#","retry-after":"soon","code":7,"limit":"a \"quota\""}"#),
+        ("nothing", r#","retry-after":"soon","code":7,"limit":"a \"quota\""}"#),
+    ] {
+        let limiter = by(&format!("{own}{}", one_limit(ONE, &format!("    client_sees: {sees}\n"))));
+        send(&limiter, get("/")).await;
+        let refused = send(&limiter, get("/")).await;
+        let body = std::str::from_utf8(refused.body()).unwrap();
+        assert!(body.ends_with(told), "{sees}: {body}");
+    }
+}
+
 #[tokio::test]
 async fn a_key_that_cannot_be_read_is_a_bad_request() {
     let limiter = by("
