@@ -63,3 +63,53 @@ pub(super) fn hold(expected: &Expected, report: &Report) -> Vec<Expectation> {
     }
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::plan::{Plan, Shape, sample};
+    use crate::run::{Control, run};
+
+    fn seen(shape: Shape) -> Report {
+        let plan = Plan { duration: Duration::from_millis(500), ..sample(shape) };
+        let stop = Arc::new(AtomicBool::new(false));
+        run(&plan, Control { told: &|_| (), stop: &stop }).unwrap()
+    }
+
+    fn held(expected: Expected, report: &Report) -> Vec<(&'static str, bool)> {
+        hold(&expected, report).iter().map(|one| (one.option, one.held)).collect()
+    }
+
+    /// Guards whoever lets a test decide: each bound can be kept, and each can be missed.
+    #[test]
+    fn each_bound_is_held_against_its_own_figure() {
+        let mut report = seen(Shape::OneKeyFlood);
+        let bounds = |time, rate, factor, share| Expected {
+            max_p99: Some(time),
+            min_rate: Some(rate),
+            max_slowdown: Some(factor),
+            max_errors: Some(share),
+        };
+        let options = ["--max-p99", "--min-rate", "--max-slowdown", "--max-errors"];
+        let wide = bounds(Duration::from_hours(1), 1e-3, 1e9, 0.0);
+        assert_eq!(held(wide, &report), options.map(|option| (option, true)));
+        // One of the requests brought nothing.
+        let others = &mut report.phases.last_mut().unwrap().classes.others;
+        (others.errors, others.requests) = (1, others.requests + 1);
+        let narrow = bounds(Duration::from_nanos(1), 1e9, 1e-9, 0.0);
+        assert_eq!(held(narrow, &report), options.map(|option| (option, false)));
+    }
+
+    /// Guards against a flood that never came, and so slowed nobody down.
+    #[test]
+    fn what_was_not_seen_is_not_as_expected() {
+        let report = seen(Shape::Normal);
+        let expected = Expected { max_slowdown: Some(1e9), ..Expected::default() };
+        let all = hold(&expected, &report);
+        assert!(!all[0].held && all[0].says.ends_with("it was not seen"), "{all:?}");
+    }
+}

@@ -17,8 +17,8 @@ use crate::target::Target;
 use phase::Played;
 pub(crate) use streams::Traffic;
 
-/// How long a target may take to accept a first connection, and the operator's endpoint to tell its metrics.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a target may take to accept a connection before anything is measured, and the operator's endpoint to tell its metrics.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How far a load test is.
 #[derive(Debug, Clone)]

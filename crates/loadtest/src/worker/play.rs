@@ -16,6 +16,7 @@ use crate::lane::{Arrival, Lane, Queue};
 use crate::machine;
 use crate::outcome::{Fault, Outcome};
 use crate::people::{Keys, Who};
+use crate::run::PATIENCE;
 use crate::tally::Times;
 
 /// Below this a wait for the next arrival is not worth a call of the system; what comes a little late is in the slip.
@@ -24,8 +25,6 @@ const SHORTEST: u64 = 20_000;
 const LONGEST: u64 = 100_000_000;
 /// So many arrivals are sent off before connections get their turn.
 const AT_ONCE: u32 = 32;
-/// How long a connection may take to be made before anything is measured.
-const PATIENCE: Duration = Duration::from_secs(5);
 /// How long a connection of a closed loop rests after it could not be made.
 const REST: Duration = Duration::from_millis(10);
 
