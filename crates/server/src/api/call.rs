@@ -117,8 +117,8 @@ where
         Problem::new(StatusCode::BAD_REQUEST, "the body broke off; send it whole")
     };
     let mut body = pin!(Limited::new(body, MAX_CALL_BYTES));
-    let first = body.frame().await.transpose().map_err(failed)?;
-    let first = first.and_then(|frame| frame.into_data().ok()).unwrap_or_default();
+    let Some(first) = body.frame().await else { return Ok(Bytes::new()) };
+    let first = first.map_err(failed)?.into_data().unwrap_or_default();
     if body.is_end_stream() {
         return Ok(first);
     }
@@ -177,5 +177,40 @@ fn fault(member: Option<String>, error: &serde_json::Error) -> Problem {
             let detail = format!("the body is not JSON: {error}; send one JSON object");
             Problem::new(StatusCode::BAD_REQUEST, detail)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use http_body::Frame;
+    use http_body_util::StreamBody;
+
+    use super::*;
+
+    /// Reads a body whose pieces come one every so often, the first of them at once.
+    async fn read_of(pieces: &'static [&'static str], every: Duration) -> Result<Bytes, StatusCode> {
+        let frames = futures_util::stream::unfold(0, async |place: usize| {
+            if place > 0 {
+                tokio::time::sleep(every).await;
+            }
+            let piece = pieces.get(place)?;
+            Some((Ok::<_, Infallible>(Frame::data(Bytes::from_static(piece.as_bytes()))), place + 1))
+        });
+        let request = http::Request::builder().header(CONTENT_TYPE, "application/json");
+        let request = request.body(StreamBody::new(Box::pin(frames))).unwrap();
+        bytes(request).await.map_err(|problem| axum::response::IntoResponse::into_response(problem).status())
+    }
+
+    /// Guards against a body that is waited for without end since it was there in part, and against pieces that are lost.
+    #[tokio::test(start_paused = true)]
+    async fn a_body_in_pieces_is_whole_if_it_comes_in_time() {
+        let pieces = &["{", "", "}"];
+        for (secs, expected) in [(0, Ok("{}")), (3, Ok("{}")), (4, Err(StatusCode::REQUEST_TIMEOUT))] {
+            let read = read_of(pieces, Duration::from_secs(secs)).await;
+            assert_eq!(read, expected.map(Bytes::from), "{secs} s");
+        }
+        assert_eq!(read_of(&[], Duration::ZERO).await, Ok(Bytes::new()));
     }
 }

@@ -198,15 +198,24 @@ impl Pool {
         if self.is_swept.swap(true, Ordering::Relaxed) {
             return;
         }
-        let (pool, pause) = (Arc::downgrade(self), self.idle_timeout.max(SHORTEST_PAUSE));
+        let (pool, mut pause) = (Arc::downgrade(self), self.idle_timeout);
         tokio::spawn(async move {
             loop {
-                tokio::time::sleep(pause).await;
+                tokio::time::sleep(pause.max(SHORTEST_PAUSE)).await;
                 let Some(pool) = pool.upgrade() else { return };
-                let now = Instant::now();
-                pool.unused.lock().retain(|unused| !unused.is_worn(now, pool.idle_timeout));
+                pause = pool.sweep(Instant::now());
             }
         });
+    }
+
+    /// Closes connections that were unused for too long, and returns how long the next one has.
+    fn sweep(&self, now: Instant) -> Duration {
+        let mut unused = self.unused.lock();
+        unused.retain(|unused| !unused.is_worn(now, self.idle_timeout));
+        // They stand in the order in which they came back.
+        let oldest =
+            unused.first().map_or(Duration::ZERO, |first| now.saturating_duration_since(first.since));
+        self.idle_timeout.saturating_sub(oldest)
     }
 }
 

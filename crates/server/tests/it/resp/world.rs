@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use tidegate::policy_file::Policy;
 use tidegate::{MemoryOptions, MemoryStore, Store, Timestamp};
 use tidegate_server::app::App;
 use tidegate_store::clocked::Clocked;
@@ -29,12 +30,24 @@ pub(super) fn pass(store: &Clocked, seconds: u64) {
     store.set(Timestamp::saturating_from_micros(now));
 }
 
+/// A policy of this face alone; `more` is more of it.
+fn policy(more: &str) -> Policy {
+    let text = format!("tidegate: 1\nresp: {{ listen: 127.0.0.1:0{more} }}\n");
+    tidegate_policy::parse("test.yaml", &text).unwrap_or_else(|wrong| panic!("{wrong}"))
+}
+
 impl Throttled {
     /// Starts one over a store; `more` is more of its face.
     pub(super) async fn start(store: Arc<dyn Store>, more: &str) -> Self {
-        let text = format!("tidegate: 1\nresp: {{ listen: 127.0.0.1:0{more} }}\n");
-        let policy = tidegate_policy::parse("test.yaml", &text).unwrap_or_else(|wrong| panic!("{wrong}"));
-        let app = App::bind_on(policy, store, None).await.unwrap();
+        Self::run(App::bind_on(policy(more), store, None).await.unwrap())
+    }
+
+    /// Starts one over a store of its own, whose clock is the machine's.
+    pub(super) async fn on_its_own() -> Self {
+        Self::run(App::bind(policy("")).await.unwrap())
+    }
+
+    fn run(app: App) -> Self {
         let address = app.addresses().unwrap().resp.unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
         tokio::spawn(app.run(async {
