@@ -183,6 +183,15 @@ fn what_opening_connections_asks_of_a_store_is_no_call_of_a_decision() {
     assert!((1..=most).contains(&of("/phases/0/store/calls")), "{report:#}");
 }
 
+/// Guards against errors of a store's own patience, fifty milliseconds in a gateway: how slow it is shall be told.
+#[test]
+fn a_redis_that_stalls_is_waited_for_as_long_as_it_is_said() {
+    let redis = server();
+    redis.ask("CLIENT PAUSE 700 ALL");
+    let url = format!("redis://127.0.0.1:{}", redis.port());
+    tested(&[&*url, "--rate", "20", "--connections", "1"]);
+}
+
 /// Guards against coordinated omission: of four hundred requests that come evenly in two seconds, a hundred come while a service
 /// stalls for half a second, and half of those have to wait a quarter of a second or more. A client that counts from when it
 /// sends finds one.
