@@ -269,3 +269,41 @@ async fn an_answer_to_head_tells_the_length_of_its_body_and_has_none() {
         assert_eq!(soon(response.into_body().collect()).await.unwrap().to_bytes(), body);
     }
 }
+
+/// Answers at once, after others had their turn, once it has the whole body, with more than is taken at once, or not at all.
+async fn answer_in_its_way(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+    let path = request.uri().path().to_owned();
+    let body = match path.as_str() {
+        "/later" => {
+            tokio::task::yield_now().await;
+            Bytes::from("later")
+        }
+        "/echo" => request.into_body().collect().await.unwrap().to_bytes(),
+        "/large" => Bytes::from(vec![b'x'; 1 << 20]),
+        "/fails" => panic!("this one fails, as is wanted"),
+        _ => Bytes::from("now"),
+    };
+    Ok(Response::new(Full::new(body)))
+}
+
+/// Guards against a stream that is lost, or mixed up with another, where a connection polls its streams together.
+#[tokio::test]
+async fn streams_that_are_answered_together_are_answered_as_by_tasks_of_their_own() {
+    for answers_at_once in [false, true] {
+        let options = ServeOptions { answers_at_once, ..ServeOptions::default() };
+        let gateway = Gateway::around(service_fn(answer_in_its_way), options).await;
+        let (sender, _connection) = connect(gateway.address).await;
+        let paths = ["/now", "/later", "/echo", "/large", "/fails"].repeat(10);
+        let asked = paths.iter().map(|path| {
+            let request = Request::post(format!("http://shop{path}")).body(Full::new(Bytes::from("sent")));
+            let mut sender = sender.clone();
+            async move {
+                let response = sender.send_request(request.unwrap()).await.ok()?;
+                Some(response.into_body().collect().await.unwrap().to_bytes().len())
+            }
+        });
+        let lengths = soon(futures_util::future::join_all(asked)).await;
+        let each = [Some(3), Some(5), Some(4), Some(1 << 20), None];
+        assert_eq!(lengths, each.repeat(10), "{answers_at_once}");
+    }
+}
