@@ -5,6 +5,7 @@
 
 use std::cell::RefCell;
 use std::net::SocketAddr;
+use std::rc::Rc;
 
 use bytes::{BufMut as _, Bytes, BytesMut};
 use http::header::{AUTHORIZATION, CONTENT_TYPE, TE};
@@ -13,6 +14,7 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::client::conn::http2::{SendRequest, handshake};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use prost::Message;
+use tokio::sync::Mutex;
 
 use super::open;
 use super::prebuilt::Prebuilt;
@@ -42,8 +44,11 @@ pub(crate) struct Door {
     descriptors: Vec<Vec<(String, Template)>>,
     prebuilt: Prebuilt<Bytes>,
     /// The connections, each shared by [`STREAMS`] places.
-    connections: RefCell<Vec<Option<Sender>>>,
+    connections: RefCell<Vec<Shared>>,
 }
+
+/// A connection, if there is one, or who makes it while the others wait: lest each make one of its own.
+type Shared = Rc<Mutex<Option<Sender>>>;
 
 /// A stream's way to its connection.
 #[derive(Debug)]
@@ -101,23 +106,25 @@ impl Door {
 
     /// Returns a way to the connection that a place shares, which is made if there is none.
     pub(super) async fn connect(&self, place: usize) -> Result<Connection, Fault> {
-        let shared = place / STREAMS;
-        let kept = self.connections.borrow().get(shared).cloned().flatten();
-        if let Some(sender) = kept.filter(|sender| !sender.is_closed()) {
-            return Ok(Connection(sender));
+        let shared = self.shared(place / STREAMS);
+        let mut kept = shared.lock().await;
+        if let Some(sender) = kept.as_ref().filter(|sender| !sender.is_closed()) {
+            return Ok(Connection(sender.clone()));
         }
         let stream = open(self.to, None).await.map_err(|_| Fault::Connect)?;
         let made = handshake(TokioExecutor::new(), TokioIo::new(stream)).await;
         let (sender, connection) = made.map_err(|_| Fault::Connect)?;
         tokio::spawn(connection);
-        let mut connections = self.connections.borrow_mut();
-        if connections.len() <= shared {
-            connections.resize(shared + 1, None);
-        }
-        if let Some(kept) = connections.get_mut(shared) {
-            *kept = Some(sender.clone());
-        }
+        *kept = Some(sender.clone());
         Ok(Connection(sender))
+    }
+
+    fn shared(&self, number: usize) -> Shared {
+        let mut connections = self.connections.borrow_mut();
+        if connections.len() <= number {
+            connections.resize_with(number + 1, Shared::default);
+        }
+        connections.get(number).cloned().unwrap_or_default()
     }
 
     pub(super) async fn ask(&self, connection: &mut Connection, who: Who) -> Outcome {
@@ -166,4 +173,34 @@ fn encoded(domain: &str, descriptors: &[Vec<(String, Template)>], who: Who) -> B
     // The buffer grows: there is room for it.
     let _ = asked.encode(&mut bytes);
     bytes.freeze()
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::task::{JoinSet, LocalSet};
+
+    use super::*;
+
+    /// Guards against a shape of load that nobody asked for: after a server has closed a connection, all streams that shared it want
+    /// another at once.
+    #[test]
+    fn streams_that_connect_at_once_share_one_connection() {
+        let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        server.set_nonblocking(true).unwrap();
+        let url = format!("http://{}", server.local_addr().unwrap());
+        let place = tidegate_trials::Place::of(&url, None).unwrap();
+        let calls = Calls { place, domain: "a".to_owned(), descriptors: Vec::new(), token: None };
+        let door = Rc::new(Door::new(&calls, 1).unwrap());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        LocalSet::new().block_on(&runtime, async {
+            let mut streams = JoinSet::new();
+            for place in 0..=STREAMS {
+                let door = Rc::clone(&door);
+                streams.spawn_local(async move { door.connect(place).await.is_ok() });
+            }
+            assert!(streams.join_all().await.into_iter().all(|connected| connected));
+        });
+        let accepted = server.incoming().take_while(Result::is_ok).count();
+        assert_eq!(accepted, 2, "one for the first {STREAMS}, and one for the next");
+    }
 }
