@@ -1,4 +1,4 @@
-//! Drawings for pages, of plain data: series of places with names. Nothing here knows what was attacked.
+//! Drawings for pages, of plain data: series of places with names. Nothing here knows what was tried.
 //!
 //! Each is an SVG that the page's style colours, with a title and a description for those who do not see it. Series differ in
 //! colour, dashes and the shape of their marks, so that none is told by its colour alone. What the marks mean stands below
