@@ -18,6 +18,14 @@ const SECONDS: u32 = 5;
 const USERS_PART: f64 = 0.1;
 const FLOOD_PART: f64 = 0.6;
 
+/// A server that is flooded, and what its turns saw.
+struct Flooded {
+    id: &'static str,
+    name: &'static str,
+    port: u16,
+    turns: Vec<Turn>,
+}
+
 /// What a turn saw.
 struct Turn {
     without: f64,
@@ -27,40 +35,62 @@ struct Turn {
     limited: Option<String>,
 }
 
+impl Flooded {
+    fn median(&self, figure: fn(&Turn) -> f64) -> f64 {
+        median(&self.turns.iter().map(figure).collect::<Vec<f64>>())
+    }
+
+    fn row(&self) -> [String; 5] {
+        [
+            self.name.to_owned(),
+            short(self.median(|turn| turn.without)),
+            short(self.median(|turn| turn.with)),
+            short(self.median(|turn| turn.slowdown)),
+            short(self.median(|turn| turn.refused)),
+        ]
+    }
+}
+
 /// Measures, and adds the table.
 pub(super) fn measure(scale: Scale, page: &mut Page) -> Result<()> {
     let upstream = gateway::upstream()?;
+    let (_nginx, beside) = gateway::nginx(upstream.1)?;
     let (_server, port) = gateway::tidegate(upstream.1)?;
     let capacity = capacity(port, scale.of(3, 1).into())?;
     let seconds = scale.of(SECONDS, 2);
-    let turns =
-        (0..scale.of(TURNS, 1)).map(|_| turn(port, capacity, seconds)).collect::<Result<Vec<Turn>>>()?;
-    let of = |figure: fn(&Turn) -> f64| median(&turns.iter().map(figure).collect::<Vec<f64>>());
-    let [without, with, slowdown] = [of(|turn| turn.without), of(|turn| turn.with), of(|turn| turn.slowdown)];
+    let mut flooded = [
+        Flooded { id: "nginx", name: "nginx, `limit_req`", port: beside, turns: Vec::new() },
+        Flooded { id: "tidegate", name: "tidegate", port, turns: Vec::new() },
+    ];
+    for _ in 0..scale.of(TURNS, 1) {
+        for one in &mut flooded {
+            one.turns.push(turn(one.port, capacity, seconds)?);
+        }
+    }
     page.figure("flood/capacity", capacity);
-    page.figure("flood/p99-us-without", without);
-    page.figure("flood/p99-us-with", with);
-    page.figure("flood/p99", slowdown);
+    for one in &flooded {
+        page.figure(format!("flood/{}/p99-us-without", one.id), one.median(|turn| turn.without));
+        page.figure(format!("flood/{}/p99-us-with", one.id), one.median(|turn| turn.with));
+        page.figure(format!("flood/{}/p99", one.id), one.median(|turn| turn.slowdown));
+    }
     let [users, flood] = [USERS_PART, FLOOD_PART].map(|part| capacity * part);
     page.line(&format!(
         "`tidegate loadtest --shape one-key-flood`, an open loop: requests come by a schedule (Poisson), whether or not earlier \
          ones have been answered, and waits count from when they were due. The gateway forwards {} requests a second to its \
          upstream when wrk leaves it no pause. Of that, users have {:.0} %, {} a second by {USERS} of them, and the flood {:.0} %, {} a \
          second of one key, of which a hundred a second are let through. {seconds} s without the flood, then {seconds} s with it; medians \
-         of {} turns. The gateway has one processor; the load test and the upstream share the other.",
+         of {} turns. nginx, which could bear more, has just as much of it: what becomes of its users is what the machine and the \
+         load test do to them. The server has one processor; the load test and the upstream share the other.",
         short(capacity),
         USERS_PART * 100.0,
         short(users),
         FLOOD_PART * 100.0,
         short(flood),
-        turns.len(),
+        scale.of(TURNS, 1),
     ));
-    let rows = [
-        ["without the flood".to_owned(), short(without), "1.00".to_owned(), "–".to_owned()],
-        ["with it".to_owned(), short(with), short(slowdown), short(of(|turn| turn.refused))],
-    ];
-    page.table(["users", "p99 µs", "ratio", "of the flood refused, %"], &rows);
-    if let Some(why) = turns.iter().find_map(|turn| turn.limited.as_ref()) {
+    let rows = flooded.each_ref().map(Flooded::row);
+    page.table(["p99 of users, µs", "without", "with the flood", "ratio", "of the flood refused, %"], &rows);
+    if let Some(why) = flooded.iter().flat_map(|one| &one.turns).find_map(|turn| turn.limited.as_ref()) {
         page.line(&format!("The load test says of itself that it may have been what was slow: {why}"));
     }
     Ok(())

@@ -131,20 +131,23 @@ pub(super) fn upstream() -> Result<(Process, u16)> {
     Ok((start_nginx("upstream", ASKING, port, "", &server)?, port))
 }
 
-fn nginx(upstream: u16) -> Result<(Process, u16)> {
+/// Starts nginx with a limit for each of the loads.
+pub(super) fn nginx(upstream: u16) -> Result<(Process, u16)> {
     let port = free_port()?;
     let field = FIELD.to_lowercase().replace('-', "_");
     let http = format!(
         "upstream back {{ server 127.0.0.1:{upstream}; keepalive 64; keepalive_requests 1000000000; }}
   limit_req_zone $http_{field} zone=allowed:64m rate=1r/m;
   limit_req_zone $http_{field} zone=flood:1m rate=1r/m;
+  limit_req_zone $http_{field} zone=limited:64m rate=100r/s;
   limit_req_status 429;"
     );
     let pass = "proxy_pass http://back; proxy_http_version 1.1; proxy_set_header Connection '';";
     let server = format!(
         "location /plain {{ {pass} }}
     location /allowed {{ limit_req zone=allowed burst=1000000 nodelay; {pass} }}
-    location /flood {{ limit_req zone=flood; {pass} }}"
+    location /flood {{ limit_req zone=flood; {pass} }}
+    location /limited {{ limit_req zone=limited burst=100 nodelay; {pass} }}"
     );
     Ok((start_nginx("nginx", MEASURED, port, &http, &server)?, port))
 }

@@ -121,14 +121,14 @@ pub(in super::super) const AIMS: [Aim; 13] = [
         id: "flood",
         what: "p99 of other users during a one-key flood at 70 % of capacity",
         against: "without the flood",
-        measures: &[Measure::at_most(1.5, "flood/p99", "of the p99 without")],
+        measures: &[Measure::at_most(1.5, "flood/tidegate/p99", "of the p99 without")],
     },
     Aim {
         id: "rules",
         what: "throughput with 10 → 10,000 rules",
         against: "–",
         measures: &[
-            Measure::at_least(0.9, "rules/check/throughput", "of it is left, in process"),
+            Measure::at_least(0.9, "rules/check/10000/of-10000/throughput", "of it is left, in process"),
             Measure::at_least(0.9, "rules/api/throughput", "by the decision API"),
         ],
     },
