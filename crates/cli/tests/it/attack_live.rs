@@ -1,64 +1,27 @@
 //! `tidegate attack --against` at the real gateway: it agrees where the gateway does what the policy says, and finds where
 //! it does not.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::process::{Output, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::process::{Folder, Running, run, text, tidegate};
+use crate::service::Service;
 use crate::shared::nobody;
 
-/// A service that signs in every third caller of `/sign-in` and tells the others 401, has had enough of every second caller
-/// of `/busy`, and answers all others.
-struct Service {
-    address: SocketAddr,
-    served: Arc<AtomicU64>,
-}
-
-impl Service {
-    fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        let served = Arc::new(AtomicU64::new(0));
-        let count = Arc::clone(&served);
-        thread::spawn(move || {
-            for stream in listener.incoming() {
-                let (stream, count) = (stream.unwrap(), Arc::clone(&count));
-                // A gateway that is killed leaves its connections, and there is nobody to tell.
-                thread::spawn(move || drop(answer(&stream, &count)));
-            }
-        });
-        Self { address, served }
-    }
-
-    fn served(&self) -> u64 {
-        self.served.load(Ordering::Relaxed)
-    }
-}
-
-fn answer(mut stream: &TcpStream, served: &AtomicU64) -> std::io::Result<()> {
-    let mut reader = BufReader::new(stream.try_clone()?);
-    let (mut head, mut length) = (String::new(), 0);
-    while reader.read_line(&mut head)? > 2 {
-        let line = head.lines().last().unwrap_or_default().to_ascii_lowercase();
-        length = line.strip_prefix("content-length: ").map_or(length, |value| value.parse().unwrap());
-    }
-    reader.read_exact(&mut vec![0; length])?;
-    let nth = served.fetch_add(1, Ordering::Relaxed);
-    let status = match head.split(' ').nth(1) {
-        Some("/sign-in") if !nth.is_multiple_of(3) => "401 Unauthorized",
-        Some("/busy") if nth.is_multiple_of(2) => "429 Too Many Requests",
-        Some("/busy") => "503 Service Unavailable",
+/// Signs in every third caller of `/sign-in` and tells the others 401, has had enough of every second caller of `/busy`, and
+/// answers all others.
+fn answers(path: &str, nth: u64) -> &'static str {
+    match path {
+        "/sign-in" if !nth.is_multiple_of(3) => "401 Unauthorized",
+        "/busy" if nth.is_multiple_of(2) => "429 Too Many Requests",
+        "/busy" => "503 Service Unavailable",
         _ => "200 OK",
-    };
-    write!(stream, "HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok")
+    }
 }
 
 /// One rule for every algorithm and anchor, and what else a limit can be.
@@ -152,7 +115,7 @@ fn told(attack: impl Fn() -> Output) -> (Output, Value) {
 /// so at each of them something passed and something was refused.
 #[test]
 fn every_algorithm_at_the_gateway_does_what_the_simulation_says() {
-    let (folder, service) = (Folder::new("live-agrees"), Service::start());
+    let (folder, service) = (Folder::new("live-agrees"), Service::start(answers));
     let file = folder.file("policy.yaml", policy(service.address, &LIMITS));
     let (output, report) =
         told(|| Gateway::start(&file).attack(&file, &["--for", "6s", "--requests", "6000"]));
@@ -173,7 +136,7 @@ fn every_algorithm_at_the_gateway_does_what_the_simulation_says() {
 /// Nothing but what differs is told as different, with what each of the two says.
 #[test]
 fn numbers_that_differ_are_found_and_those_that_do_not_are_not_blamed() {
-    let (folder, service) = (Folder::new("live-differs"), Service::start());
+    let (folder, service) = (Folder::new("live-differs"), Service::start(answers));
     let written = folder.file("policy.yaml", policy(service.address, &LIMITS[..3]));
     let mut more = LIMITS;
     more[2].3 = "sliding_log: { limit: 9, window: 2s }";
@@ -205,7 +168,7 @@ fn numbers_that_differ_are_found_and_those_that_do_not_are_not_blamed() {
 /// What stands for the gateway here counts every request it is sent: a promise about somebody's production is kept to the last.
 #[test]
 fn no_more_requests_are_sent_than_were_allowed() {
-    let (folder, service) = (Folder::new("live-bounded"), Service::start());
+    let (folder, service) = (Folder::new("live-bounded"), Service::start(answers));
     let file = folder.file("policy.yaml", policy(service.address, &LIMITS));
     let url = format!("http://{}", service.address);
     let attack = |requests: &str| {
@@ -230,7 +193,7 @@ fn no_more_requests_are_sent_than_were_allowed() {
 /// The address 0.0.0.0 leads to this machine, and is no loopback address: a connection would have been seen.
 #[test]
 fn a_host_that_nobody_calls_his_own_is_not_even_connected_to() {
-    let (folder, service) = (Folder::new("live-owned"), Service::start());
+    let (folder, service) = (Folder::new("live-owned"), Service::start(answers));
     let file = folder.file("policy.yaml", policy(service.address, &LIMITS[..1]));
     let seen = TcpListener::bind("127.0.0.1:0").unwrap();
     seen.set_nonblocking(true).unwrap();
@@ -253,7 +216,7 @@ fn a_host_that_nobody_calls_his_own_is_not_even_connected_to() {
 
 #[test]
 fn a_gateway_that_goes_away_ends_the_attack_with_what_happened() {
-    let (folder, service) = (Folder::new("live-gone"), Service::start());
+    let (folder, service) = (Folder::new("live-gone"), Service::start(answers));
     let file = folder.file("policy.yaml", policy(service.address, &LIMITS));
     let gateway = Gateway::start(&file);
     let mut command = tidegate(["attack", "--against", &gateway.url, "--for", "10m"]);
@@ -273,7 +236,7 @@ fn a_gateway_that_goes_away_ends_the_attack_with_what_happened() {
 
 #[test]
 fn where_nothing_listens_it_says_what_to_start() {
-    let (folder, service) = (Folder::new("live-nobody"), Service::start());
+    let (folder, service) = (Folder::new("live-nobody"), Service::start(answers));
     let file = folder.file("policy.yaml", policy(service.address, &LIMITS));
     let url = format!("http://127.0.0.1:{}", nobody());
     let output = run(["attack".as_ref(), "--against".as_ref(), url.as_ref(), file.as_os_str()]);
@@ -287,7 +250,7 @@ fn where_nothing_listens_it_says_what_to_start() {
 /// Guards against a report that says all is well of attacks that could not have shown anything.
 #[test]
 fn what_takes_longer_than_there_is_time_for_is_told_with_the_time_it_takes() {
-    let (folder, service) = (Folder::new("live-slow"), Service::start());
+    let (folder, service) = (Folder::new("live-slow"), Service::start(answers));
     let slow = [
         ("everyone", "global", "", "sliding_log: { limit: 5, window: 1h }"),
         ("each", "account", "", "token_bucket: { capacity: 4, refill: 1 per 10m }"),

@@ -29,6 +29,7 @@ mod restarts;
 mod review;
 mod seed_examined;
 mod serve;
+mod service;
 mod shared;
 mod store;
 mod suites;

@@ -2,9 +2,9 @@
 
 mod json;
 mod refused;
-mod service;
 
 use std::path::PathBuf;
+use std::thread::sleep;
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -13,9 +13,8 @@ use tidegate_redis_kit::soon;
 
 use crate::page::Page;
 use crate::process::{Folder, Running, run, text, tidegate};
+use crate::service::Service;
 use crate::shared::server;
-
-use service::Service;
 
 /// Five for everybody, and no more for as long as a test goes on.
 const FIVE: &str = "token_bucket: { capacity: 5, refill: 1 per 1h }";
@@ -197,7 +196,10 @@ fn a_redis_that_stalls_is_waited_for_as_long_as_it_is_said() {
 /// sends finds one.
 #[test]
 fn requests_that_came_while_a_service_stalled_are_counted_with_their_wait() {
-    let service = Service::start(|nth| Duration::from_millis(if nth == 50 { 500 } else { 0 }));
+    let service = Service::start(|_, nth| {
+        sleep(Duration::from_millis(if nth == 50 { 500 } else { 0 }));
+        "200 OK"
+    });
     let url = format!("http://{}/?who={{key}}", service.address);
     let stalled = ["--rate", "200", "--schedule", "constant", "--connections", "1", "--duration", "2s"];
     let more = ["--warm-up", "0s", "--timeout", "30s", "--quiet", "--json", "-"];
@@ -213,7 +215,10 @@ fn requests_that_came_while_a_service_stalled_are_counted_with_their_wait() {
 /// A service of ten milliseconds a request answers a hundred a second over one connection, by no machine more.
 #[test]
 fn a_ramp_finds_no_more_than_a_service_can_answer() {
-    let service = Service::start(|_| Duration::from_millis(10));
+    let service = Service::start(|_, _| {
+        sleep(Duration::from_millis(10));
+        "200 OK"
+    });
     let url = format!("http://{}/?who={{key}}", service.address);
     let args =
         ["--shape", "ramp", "--rate", "5", "--duration", "7s", "--connections", "1", "--ramp-p99", "2s"];

@@ -3,9 +3,8 @@
 use std::process::Command;
 
 use crate::process::{run, text, tidegate};
+use crate::service::Service;
 use crate::shared::nobody;
-
-use super::service::Service;
 
 #[test]
 fn another_s_machine_is_not_tested() {

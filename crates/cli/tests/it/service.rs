@@ -5,17 +5,18 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
-use std::time::Duration;
 
-/// A service that answers request after request, and may take its time for some.
-pub(super) struct Service {
-    pub(super) address: SocketAddr,
+/// Says with which status the `nth` request of all, for this path, is answered; it may take its time.
+pub(crate) type Answers = fn(path: &str, nth: u64) -> &'static str;
+
+/// A service that answers request after request.
+pub(crate) struct Service {
+    pub(crate) address: SocketAddr,
     served: Arc<AtomicU64>,
 }
 
 impl Service {
-    /// `pause` says how long the `nth` request of all takes.
-    pub(super) fn start(pause: fn(u64) -> Duration) -> Self {
+    pub(crate) fn start(answers: Answers) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let served = Arc::new(AtomicU64::new(0));
@@ -24,22 +25,22 @@ impl Service {
             for stream in listener.incoming() {
                 let (stream, count) = (stream.unwrap(), Arc::clone(&count));
                 // Whoever is gone has nobody to be told.
-                thread::spawn(move || drop(answer(&stream, &count, pause)));
+                thread::spawn(move || drop(serve(&stream, &count, answers)));
             }
         });
         Self { address, served }
     }
 
-    pub(super) fn at_once() -> Self {
-        Self::start(|_| Duration::ZERO)
+    pub(crate) fn at_once() -> Self {
+        Self::start(|_, _| "200 OK")
     }
 
-    pub(super) fn served(&self) -> u64 {
+    pub(crate) fn served(&self) -> u64 {
         self.served.load(Ordering::Relaxed)
     }
 }
 
-fn answer(mut stream: &TcpStream, served: &AtomicU64, pause: fn(u64) -> Duration) -> std::io::Result<()> {
+fn serve(mut stream: &TcpStream, served: &AtomicU64, answers: Answers) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     loop {
         let (mut head, mut length) = (String::new(), 0);
@@ -47,14 +48,9 @@ fn answer(mut stream: &TcpStream, served: &AtomicU64, pause: fn(u64) -> Duration
             let line = head.lines().last().unwrap_or_default().to_ascii_lowercase();
             length = line.strip_prefix("content-length: ").map_or(length, |value| value.parse().unwrap());
         }
-        if head.is_empty() {
-            return Ok(());
-        }
+        let Some(path) = head.split(' ').nth(1) else { return Ok(()) };
         reader.read_exact(&mut vec![0; length])?;
-        let pause = pause(served.fetch_add(1, Ordering::Relaxed));
-        if !pause.is_zero() {
-            thread::sleep(pause);
-        }
-        stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")?;
+        let status = answers(path, served.fetch_add(1, Ordering::Relaxed));
+        write!(stream, "HTTP/1.1 {status}\r\nContent-Length: 2\r\n\r\nok")?;
     }
 }
