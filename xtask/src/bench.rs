@@ -10,6 +10,8 @@
 #[cfg_attr(not(feature = "bench"), allow(dead_code, reason = "without the feature it is for tests alone"))]
 mod computed;
 
+mod asked;
+
 #[cfg(feature = "bench")]
 mod algorithms;
 #[cfg(feature = "bench")]
@@ -71,13 +73,18 @@ impl Scale {
 /// # Errors
 /// When cargo cannot be started, or a measurement fails there, having said why.
 #[cfg(not(feature = "bench"))]
-pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<bool> {
+pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<()> {
+    use std::io::Write as _;
+
     use anyhow::Context as _;
 
+    if let asked::Asked::Help(help) = asked::read(arguments, "").map_err(anyhow::Error::msg)? {
+        return Ok(std::io::stdout().write_all(help.as_bytes())?);
+    }
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut again = std::process::Command::new(cargo);
-    again.args(["run", "--quiet", "--release", "--package", "xtask", "--features", "bench"]);
+    again.args(["run", "--release", "--package", "xtask", "--features", "bench"]);
     let status = again.args(["--", "bench"]).args(arguments).status().context("starting cargo")?;
     anyhow::ensure!(status.success(), "it ended with {status}");
-    Ok(true)
+    Ok(())
 }

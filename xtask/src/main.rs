@@ -17,8 +17,7 @@ fn main() -> ExitCode {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["tidy"] => report(tidy::run()),
         ["bench", ref arguments @ ..] => match bench::run(arguments) {
-            Ok(true) => ExitCode::SUCCESS,
-            Ok(false) => fail(USAGE),
+            Ok(()) => ExitCode::SUCCESS,
             Err(error) => fail(&format!("bench: {error:#}")),
         },
         ["differential", ref arguments @ ..] => match differential::run(arguments) {

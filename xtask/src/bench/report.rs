@@ -44,14 +44,15 @@ impl Report<'_> {
         Ok(text)
     }
 
-    /// Returns the table of aims, with its heading.
+    /// Returns the table of the aims that were looked at, with its heading.
     pub(super) fn aims(&self) -> String {
         let figures = self.figures();
         let row = |aim: &Aim| {
             let verdict = aim.judge(&figures).words().to_owned();
             [aim.what.to_owned(), aim.against.to_owned(), aim.words(), aim.measured(&figures), verdict]
         };
-        let rows: Vec<[String; 5]> = AIMS.iter().map(row).collect();
+        let seen = AIMS.iter().filter(|aim| aim.judge(&figures) != Verdict::Unknown);
+        let rows: Vec<[String; 5]> = seen.map(row).collect();
         let rows: Vec<&[String]> = rows.iter().map(<[String; 5]>::as_slice).collect();
         format!("## The aims\n\n{}", table(&["what", "against", "aim", "measured", ""], &rows, 5))
     }
@@ -86,20 +87,25 @@ impl Report<'_> {
     }
 
     fn introduction(&self) -> String {
-        let Machine { date, commit, facts, busy } = self.machine;
+        let Machine { date, commit, facts, .. } = self.machine;
         let rows: Vec<[String; 2]> =
             facts.iter().map(|(name, fact)| [(*name).to_owned(), fact.clone()]).collect();
         let rows: Vec<&[String]> = rows.iter().map(<[String; 2]>::as_slice).collect();
         let facts = table(&["", ""], &rows, 2);
-        let rehearsal = if *busy > BUSY || self.quick {
-            "\n**This is a rehearsal**: it was short, or others kept the machine busy.\n"
-        } else {
-            ""
-        };
-        format!(
-            "{HEAD}\nMeasured on {date} at commit {commit}; before that, others took {busy:.0} % of the \
-                 processors.\n{rehearsal}\n{facts}\n{READING}\n"
-        )
+        let rehearsal = self.rehearsal();
+        format!("{HEAD}\nMeasured on {date} at commit {commit}. {rehearsal}\n\n{facts}\n{READING}\n")
+    }
+
+    /// Returns how busy the machine was before, and whether the figures are to be trusted.
+    pub(super) fn rehearsal(&self) -> String {
+        let busy = self.machine.busy;
+        let before = format!("Before that, others took {busy:.0} % of the processors.");
+        if busy > BUSY || self.quick {
+            return format!(
+                "{before}\n\n**This is a rehearsal**: it was short, or others kept the machine busy."
+            );
+        }
+        before
     }
 
     /// Returns the notes on the aims that were not reached.
@@ -129,6 +135,6 @@ const READING: &str = "How to read it:
 - Servers have one processor to themselves. Whoever asks them has the other one, and so has what stands behind them: an upstream,
   or Redis. CPU is user and system time of all of a server's processes, over the requests that were answered.
 - Every run's answers are counted: a peer that refuses what it has to admit, or the other way round, ends the run.
-- `cargo xtask bench NAME…` measures parts (`memory`, `redis`, `algorithms`, `gateway`, `servers`, `flood`, `rules`), `--quick` shows in three
-  minutes that everything works. Both leave this page alone. `target/bench/results.json` has every figure with its name.
+- `cargo xtask bench NAME…` measures parts (`memory`, `redis`, `algorithms`, `gateway`, `servers`, `flood`, `rules`), `--quick` shows in a minute
+  or two that everything works, once it is built. Both leave this page alone. `target/bench/results.json` has every figure with its name.
 ";

@@ -38,8 +38,8 @@ const HEADER: HeaderName = HeaderName::from_static("x-account");
 pub(super) fn measure(scale: Scale, page: &mut Page) -> Result<()> {
     page.line(&format!(
         "Each rule is for the paths below one of its own (`/v1/service-7/**`) and has one token bucket by an account in a header \
-         field. Whatever the number of rules, {REQUESTS} different requests are asked, evenly over all rules, so that the store has \
-         as many keys. A ratio is to the throughput with {} rules.",
+         field. Whatever the number of rules, {REQUESTS} different requests are asked, evenly over all rules or those that are told, \
+         so that the store has as many keys. A ratio is to the throughput with {} rules.",
         RULES[0]
     ));
     in_process(scale, page)?;
@@ -74,7 +74,7 @@ fn in_process(scale: Scale, page: &mut Page) -> Result<()> {
         // Of times, the one with few rules over the one with many is that of their throughputs.
         let throughput = ratio(runners[0].times(), runner.times());
         let (whole, id) = (about == rules, format!("rules/check/{rules}/of-{about}"));
-        let about = if whole { "all".to_owned() } else { short((*about).into()) };
+        let about = if whole { "all".to_owned() } else { about.to_string() };
         rows.push([rules_of(*rules), about, short(nanos), short(throughput)]);
         page.figure(format!("{id}/ns"), nanos);
         page.figure(format!("{id}/throughput"), throughput);
@@ -180,7 +180,7 @@ impl Api {
 }
 
 fn rules_of(rules: u32) -> String {
-    format!("{} rules", short(rules.into()))
+    format!("{rules} rules")
 }
 
 fn path(rule: u32) -> String {

@@ -4,8 +4,9 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::time::Instant;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 
+use super::asked::{self, Asked};
 use super::computed::page::Page;
 use super::machine::Machine;
 use super::report::{Found, Report};
@@ -60,62 +61,41 @@ const PAGE: &str = "docs/benchmarks.md";
 /// Where every run leaves what it found.
 const FOLDER: &str = "target/bench";
 
-/// Takes the measurements that are asked for; `Ok(false)` when what is asked for is not understood.
+/// Takes the measurements that are asked for.
 ///
 /// # Errors
 /// When something is missing that is needed, or a measurement cannot be taken, or what was measured did not do its work. The
 /// parts after it are measured all the same, and the page is not written.
-pub(crate) fn run(arguments: &[&str]) -> Result<bool> {
-    if let [memory::grow::FLAG, side, keys] = arguments {
-        let grown = memory::grow::fill(side, keys.parse()?)?;
-        writeln!(io::stdout(), "{grown}")?;
-        return Ok(true);
-    }
-    let Some(asked) = Asked::read(arguments) else { return Ok(false) };
+pub(crate) fn run(arguments: &[&str]) -> Result<()> {
+    let (quick, names) = match asked::read(arguments, memory::grow::FLAG).map_err(anyhow::Error::msg)? {
+        Asked::Inner([_, side, keys]) => {
+            return Ok(writeln!(io::stdout(), "{}", memory::grow::fill(side, keys.parse()?)?)?);
+        }
+        Asked::Inner(_) => bail!("this is for the bench itself"),
+        Asked::Help(help) => return Ok(io::stdout().write_all(help.as_bytes())?),
+        Asked::Parts { quick, names } => (quick, names),
+    };
+    let whole = names.is_empty();
+    let parts: Vec<&Part> = PARTS.iter().filter(|part| whole || names.contains(&part.name)).collect();
+    let scale = if quick { Scale::Quick } else { Scale::Full };
     // Whatever folder it is started from, what it names lies in the repository.
     std::env::set_current_dir(tools::root()?)?;
-    tools::ready(asked.parts.iter().flat_map(|part| part.needs))?;
+    tools::ready(parts.iter().flat_map(|part| part.needs))?;
     let machine = Machine::look()?;
     let (mut found, mut failed) = (Vec::new(), Vec::new());
-    for part in &asked.parts {
+    for part in &parts {
         say(&format!("{} …", part.name))?;
         let (began, mut page) = (Instant::now(), Page::new());
-        match (part.measure)(asked.scale, &mut page) {
+        match (part.measure)(scale, &mut page) {
             Ok(()) => found.push(Found { name: part.name, title: part.title, page }),
             Err(error) => failed.push(format!("{}: {error:#}", part.name)),
         }
         say(&format!("{} took {} s", part.name, began.elapsed().as_secs()))?;
     }
-    let report = Report { machine: &machine, quick: asked.scale.quick(), found: &found };
-    let whole = asked.whole && failed.is_empty() && !asked.scale.quick();
-    keep(&report, whole)?;
+    let report = Report { machine: &machine, quick, found: &found };
+    keep(&report, whole && failed.is_empty() && !quick)?;
     ensure!(failed.is_empty(), "{}", failed.join("\n"));
-    Ok(true)
-}
-
-/// What a run is asked for.
-struct Asked {
-    scale: Scale,
-    parts: Vec<&'static Part>,
-    /// Whether that is all there is.
-    whole: bool,
-}
-
-impl Asked {
-    fn read(arguments: &[&str]) -> Option<Self> {
-        const ALL: &[Part] = &PARTS;
-        let quick = arguments.contains(&"--quick");
-        let mut names = arguments.iter().filter(|argument| **argument != "--quick");
-        let mut parts = names.try_fold(Vec::new(), |mut parts, name| {
-            parts.push(ALL.iter().find(|part| part.name == *name)?);
-            Some(parts)
-        })?;
-        let whole = parts.is_empty();
-        if whole {
-            parts = ALL.iter().collect();
-        }
-        Some(Self { scale: if quick { Scale::Quick } else { Scale::Full }, parts, whole })
-    }
+    Ok(())
 }
 
 /// Writes what was found, and shows the tables of a run that does not write the page.
@@ -132,7 +112,7 @@ fn keep(report: &Report<'_>, whole: bool) -> Result<()> {
     for part in report.found {
         writeln!(out, "## {}\n\n{}\n", part.title, part.page.text())?;
     }
-    writeln!(out, "{}", report.aims())?;
+    writeln!(out, "{}\n{}", report.aims(), report.rehearsal())?;
     say(&format!(
         "kept: {FOLDER}/report.md, {FOLDER}/results.json; {PAGE} is written by a whole run without --quick"
     ))
@@ -141,4 +121,14 @@ fn keep(report: &Report<'_>, whole: bool) -> Result<()> {
 /// Tells whoever waits how far it is.
 fn say(text: &str) -> Result<()> {
     Ok(writeln!(io::stderr(), "bench: {text}")?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_can_be_asked_for_and_there_are_no_others() {
+        assert_eq!(PARTS.each_ref().map(|part| part.name), asked::PARTS);
+    }
 }

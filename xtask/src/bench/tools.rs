@@ -105,11 +105,11 @@ pub(super) fn ready(needs: impl Iterator<Item = &'static Tool>) -> Result<()> {
         ensure!(cores.get() > 1, "there is one processor: servers and those who ask them need one each");
     }
     if needs.contains(&Tool::Tidegate) {
-        cargo(&["build", "--quiet", "--release", "--package", "tidegate-cli"])?;
+        cargo(&["build", "--release", "--package", "tidegate-cli"])?;
     }
     if needs.contains(&Tool::ThrottlecrabServer) && Tool::ThrottlecrabServer.find().is_none() {
         let version = ["--version", THROTTLECRAB, "throttlecrab-server"];
-        cargo(&[&["install", "--quiet", "--locked", "--root", PEERS], &version[..]].concat())?;
+        cargo(&[&["install", "--locked", "--root", PEERS], &version[..]].concat())?;
     }
     Ok(())
 }
