@@ -53,6 +53,10 @@ pub(crate) fn drop_named(headers: &mut HeaderMap) {
 
 /// Takes out the hop-by-hop fields and those named in `Connection`.
 pub(crate) fn strip_hop_by_hop(headers: &mut HeaderMap) {
+    // Most headers have none, and one look at their few names tells.
+    if !headers.keys().any(|name| HOP_BY_HOP.contains(name)) {
+        return;
+    }
     drop_named(headers);
     for name in &HOP_BY_HOP {
         headers.remove(name);
