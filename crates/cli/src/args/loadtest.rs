@@ -55,7 +55,7 @@ pub(crate) struct LoadArgs {
     /// How unevenly users come, as the exponent of Zipf's law; 0 is evenly.
     #[arg(long, value_name = "NUMBER", default_value_t = 1.0, value_parser = skew)]
     pub(crate) skew: f64,
-    /// How long each phase goes on; of a ramp, about how long all of it takes.
+    /// How long each phase goes on; of a ramp, about how long all of it takes, at half a second a step or more.
     #[arg(long, value_name = "TIME", value_parser = span, default_value = "10s")]
     pub(crate) duration: Span,
     /// How long users send before anything is measured; 0 for not at all.

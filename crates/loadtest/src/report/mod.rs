@@ -3,6 +3,7 @@
 mod class;
 mod expected;
 mod generator;
+mod hold;
 mod lines;
 mod page;
 mod verdict;
@@ -30,10 +31,6 @@ pub use words::{about, time};
 
 /// The version of what is written: it grows when a member changes its meaning or goes.
 const VERSION: u32 = 1;
-/// A step of a ramp in which more of the requests than this brought no decision has not held.
-const ERRORS_BORNE: f64 = 0.01;
-/// A step whose backlog at its end is more than this part of its requests, beside those that are under way anyhow, has not held.
-const BACKLOG_BORNE: f64 = 0.03;
 
 /// What a load test saw.
 #[derive(Debug, Clone, Serialize)]
@@ -148,7 +145,7 @@ pub struct Store {
 /// The rate at which a target keeps up.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Capacity {
-    /// The highest that was seen to hold, in requests a second; zero when none was.
+    /// What was decided a second in the highest step that held, and no more than came; zero when none held.
     pub rate: f64,
     /// What limits it; `None` where no limit was reached.
     pub limited_by: Option<Limited>,
@@ -162,6 +159,8 @@ pub struct Capacity {
 pub(crate) struct Held {
     /// Its rate.
     pub(crate) rate: f64,
+    /// What was decided a second, and no more than its rate.
+    pub(crate) decided: f64,
     /// Its place among the steps.
     pub(crate) step: usize,
 }
@@ -190,7 +189,7 @@ impl Capacity {
     /// Returns the capacity of the highest rate that held, and of why the next did not.
     pub(crate) fn of(held: Option<Held>, failed: Option<Limited>) -> Option<Self> {
         (held.is_some() || failed.is_some()).then(|| Self {
-            rate: held.map_or(0.0, |held| held.rate),
+            rate: held.map_or(0.0, |held| held.decided),
             limited_by: failed,
             step: held.map(|held| held.step),
         })
@@ -270,23 +269,6 @@ impl Phase {
             all.add(&class.errors_by_kind);
         }
         all.named()
-    }
-
-    /// Returns why its rate did not hold, if it did not.
-    pub(crate) fn limited(&self, plan: &Plan) -> Option<Limited> {
-        let others = &self.classes.others;
-        let under_way = others.offered_rate * others.latency_us.p50 / 1e6;
-        let behind = float(others.offered) - float(others.in_time) - float(others.errors);
-        let why = if self.error_share() > ERRORS_BORNE {
-            Limited::Errors
-        } else if behind > float(others.offered) * BACKLOG_BORNE + under_way {
-            Limited::Throughput
-        } else if others.latency_us.p99 > plan.ramp_p99.as_secs_f64() * 1e6 {
-            Limited::Latency
-        } else {
-            return None;
-        };
-        Some(if self.generator.limited_by.is_some() { Limited::Generator } else { why })
     }
 }
 

@@ -9,13 +9,13 @@ use crate::report::{Capacity, Held, Limited, Phase};
 use crate::target::Target;
 
 /// About how many steps there are: what the duration is shared out among.
-pub(super) const STEPS: u32 = 14;
+pub(super) const STEPS: u32 = 16;
 /// The most steps up, which reach any rate that one machine can offer, and down.
 const MOST_UP: u32 = 20;
 const MOST_DOWN: u32 = 8;
 /// How often the interval in which the capacity lies is halved, by ratio: four times leave it within five percent.
 const BISECTED: u32 = 4;
-/// A step shorter than this shows chance.
+/// A step shorter than this shows chance: however short the duration, none is.
 const SHORTEST: Duration = Duration::from_millis(500);
 
 /// Returns the rate that a ramp begins with.
@@ -44,7 +44,7 @@ pub(super) fn climb(run: &mut Run<'_>) -> Result<(Vec<Phase>, Option<Capacity>),
         match step(run, rate, &mut steps)? {
             Shown::Nothing => break,
             Shown::Held => {
-                held = Some(Held { rate, step: steps.len() - 1 });
+                held = of(rate, &steps);
                 if failed.is_some() {
                     break;
                 }
@@ -69,7 +69,7 @@ pub(super) fn climb(run: &mut Run<'_>) -> Result<(Vec<Phase>, Option<Capacity>),
         let middle = (low * high).sqrt();
         match step(run, middle, &mut steps)? {
             Shown::Nothing => break,
-            Shown::Held => held = Some(Held { rate: middle, step: steps.len() - 1 }),
+            Shown::Held => held = of(middle, &steps),
             Shown::Failed(why) => failed = Some((middle, why)),
         }
     }
@@ -77,16 +77,30 @@ pub(super) fn climb(run: &mut Run<'_>) -> Result<(Vec<Phase>, Option<Capacity>),
     Ok((steps, capacity))
 }
 
-/// Takes a step, and puts what it saw behind the others.
+/// Returns the last of the steps as one that held.
+fn of(rate: f64, steps: &[Phase]) -> Option<Held> {
+    let step = steps.len().checked_sub(1)?;
+    let decided = steps.get(step)?.classes.others.rate.min(rate);
+    Some(Held { rate, decided, step })
+}
+
+/// Takes a step, and once more where it fails: one hiccup of a machine is no limit of the target. Puts what was seen behind the
+/// others.
 fn step(run: &mut Run<'_>, rate: f64, steps: &mut Vec<Phase>) -> Result<Shown, RunError> {
     let length = (run.plan.duration / STEPS).max(SHORTEST);
-    let phase = run.phase(&format!("{rate:.0}/s"), Traffic::users(Some(rate)), length)?;
-    let shown = match phase.limited(run.plan) {
-        _ if run.is_stopped() => Shown::Nothing,
-        None => Shown::Held,
-        Some(why) => Shown::Failed(why),
-    };
-    steps.push(phase);
+    let mut shown = Shown::Nothing;
+    for again in ["", " again"] {
+        let phase = run.phase(&format!("{rate:.0}/s{again}"), Traffic::users(Some(rate)), length)?;
+        shown = match phase.limited(run.plan) {
+            _ if run.is_stopped() => Shown::Nothing,
+            None => Shown::Held,
+            Some(why) => Shown::Failed(why),
+        };
+        steps.push(phase);
+        if !matches!(shown, Shown::Failed(_)) {
+            break;
+        }
+    }
     Ok(shown)
 }
 
@@ -105,14 +119,14 @@ mod tests {
         let stop = Arc::new(AtomicBool::new(false));
         let first = format!("{:.0}/s", super::first(&sample(Shape::Ramp)));
         let told = |told: &Told<'_>| {
-            stop.fetch_or(told.phase != first, Ordering::Relaxed);
+            stop.fetch_or(!told.phase.starts_with(&first), Ordering::Relaxed);
         };
         let report = run(&sample(Shape::Ramp), Control { told: &told, stop: &stop }).unwrap();
         let cut = report.phases.last().unwrap();
         assert!(report.interrupted && cut.name != first, "{cut:?}");
         // Of the first step it may be known that it holds, or that it does not.
         let capacity = report.capacity.unwrap();
-        assert_ne!(format!("{:.0}/s", capacity.rate), cut.name, "{capacity:?}");
-        assert_eq!(report.counts().unwrap().name, first);
+        assert!(capacity.rate <= super::first(&sample(Shape::Ramp)), "{capacity:?}");
+        assert!(report.counts().unwrap().name.starts_with(&first));
     }
 }

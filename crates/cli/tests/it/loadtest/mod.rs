@@ -212,7 +212,8 @@ fn requests_that_came_while_a_service_stalled_are_counted_with_their_wait() {
     assert!(others["service_us"]["max"].as_f64().unwrap() >= 500_000.0, "{others:#}");
 }
 
-/// A service of ten milliseconds a request answers a hundred a second over one connection, by no machine more.
+/// A service of ten milliseconds a request answers a hundred a second over one connection, by no machine more. So patient as here,
+/// a step that falls far behind has neither errors nor a p99 that is too high: only what was decided in it tells.
 #[test]
 fn a_ramp_finds_no_more_than_a_service_can_answer() {
     let service = Service::start(|_, _| {
@@ -221,13 +222,36 @@ fn a_ramp_finds_no_more_than_a_service_can_answer() {
     });
     let url = format!("http://{}/?who={{key}}", service.address);
     let args =
-        ["--shape", "ramp", "--rate", "5", "--duration", "7s", "--connections", "1", "--ramp-p99", "2s"];
-    let output = run(["loadtest", &url].iter().chain(&args).chain(&["--quiet", "--json", "-"]));
+        ["--shape", "ramp", "--rate", "10", "--duration", "7s", "--connections", "1", "--ramp-p99", "1m"];
+    let more = ["--timeout", "1m", "--min-rate", "120", "--quiet", "--json", "-"];
+    let output = run(["loadtest", &url].iter().chain(&args).chain(&more));
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let told = &report["classes"]["others"]["rate"];
+    assert!(report["capacity"]["rate"].as_f64() <= told.as_f64(), "{report:#}");
     let rate = report["capacity"]["rate"].as_f64().unwrap();
     assert!(rate > 0.0 && rate <= 110.0, "{report:#}");
     assert!(report["capacity"]["limited_by"].is_string(), "{report:#}");
     assert!(report["verdict"][0].as_str().unwrap().contains("a second"), "{report:#}");
+}
+
+/// Guards against a ramp that ends with the first hiccup of a machine: one request stalls a step at eighty a second, and far more
+/// are borne.
+#[test]
+fn a_step_that_failed_is_tried_once_more_before_a_ramp_ends() {
+    let service = Service::start(|_, nth| {
+        sleep(Duration::from_millis(if nth == 50 { 1_000 } else { 0 }));
+        "200 OK"
+    });
+    let url = format!("http://{}/?who={{key}}", service.address);
+    let args = ["--shape", "ramp", "--rate", "20", "--schedule", "constant", "--connections", "32"];
+    let more = ["--duration", "2s", "--ramp-p99", "500ms", "--warm-up", "0s", "--quiet", "--json", "-"];
+    let output = run(["loadtest", &url].iter().chain(&args).chain(&more));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let phases = report["phases"].as_array().unwrap();
+    assert!(phases.iter().any(|phase| phase["name"] == "80/s again"), "{report:#}");
+    assert!(report["capacity"]["rate"].as_f64().unwrap() > 100.0, "{report:#}");
+    assert!(phases.iter().all(|phase| phase["seconds"].as_f64().unwrap() > 0.4), "{report:#}");
 }
 
 /// Guards against a target that is blamed for what its tester could not send.
