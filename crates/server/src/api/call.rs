@@ -56,7 +56,7 @@ where
 /// timer is set.
 ///
 /// A connection hands a body over once it was asked for it, so what has to be waited for is asked for a second time.
-async fn arrived<F: Future>(mut reading: Pin<&mut F>) -> Option<F::Output> {
+pub(crate) async fn arrived<F: Future>(mut reading: Pin<&mut F>) -> Option<F::Output> {
     let mut asked = false;
     let read = poll_fn(|cx| match reading.as_mut().poll(cx) {
         Poll::Ready(read) => Poll::Ready(Some(read)),

@@ -19,6 +19,7 @@ mod guard;
 mod health;
 pub(crate) mod hits;
 mod json;
+mod late;
 mod message;
 mod metadata;
 mod question;
@@ -56,6 +57,7 @@ use crate::problem::with_methods;
 use answer::Answer;
 use decide::{Terms, decide};
 use hits::Hits;
+use late::InTime;
 use message::Asked;
 pub(crate) use question::{MAX_DESCRIPTORS, MAX_ENTRIES, MAX_HITS};
 use question::{Nonsense, Question};
@@ -126,11 +128,11 @@ async fn should_rate_limit(State(face): State<Face>, request: HttpRequest) -> Ht
 /// Answers the call by gRPC, in whatever way it was sent.
 async fn by_library<B>(face: Face, request: http::Request<B>) -> HttpResponse
 where
-    B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+    B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
 {
     let codec = ProstCodec::<RateLimitResponse, Asked>::default();
     let mut grpc = Grpc::new(codec).apply_max_message_size_config(Some(MAX_BYTES), None);
-    grpc.unary(face, request.map(tonic::body::Body::new)).await.map(Body::new)
+    grpc.unary(face, request.map(|body| tonic::body::Body::new(InTime::new(body)))).await.map(Body::new)
 }
 
 impl UnaryService<Asked> for Face {

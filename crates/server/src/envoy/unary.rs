@@ -3,7 +3,8 @@
 //! It is read where it lies and answered in one piece. What comes otherwise is left to the library for gRPC, which knows every
 //! way to send a message and every word about one that cannot be read.
 
-use std::pin::Pin;
+use std::future::Future;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -18,9 +19,10 @@ use prost::Message as _;
 use tonic::Status;
 
 use super::answer::Answer;
+use super::late::{BODY_TIMEOUT, late};
 use super::message::Asked;
 use super::{CALL, Face, MAX_BYTES, by_library};
-use crate::api::TokenInForce;
+use crate::api::{TokenInForce, arrived};
 use crate::front::Busiest;
 
 static ENCODING: HeaderName = HeaderName::from_static("grpc-encoding");
@@ -48,7 +50,7 @@ impl Busiest for Calls {
         B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
     {
         let (head, mut body) = request.into_parts();
-        let answered = match read(&mut body).await {
+        let answered = match in_time(read(&mut body)).await {
             Err(status) => Err(status),
             Ok(read) => {
                 let Some(asked) = read.message() else {
@@ -63,6 +65,15 @@ impl Busiest for Calls {
             Ok(reply) => Reply::of(&reply).map(Either::Left),
             Err(status) => status.into_http().map(Either::Right),
         }
+    }
+}
+
+/// Waits for a message to be read, and not for ever.
+async fn in_time<T>(reading: impl Future<Output = Result<T, Status>>) -> Result<T, Status> {
+    let mut reading = pin!(reading);
+    match arrived(reading.as_mut()).await {
+        Some(read) => read,
+        None => tokio::time::timeout(BODY_TIMEOUT, reading).await.unwrap_or_else(|_| Err(late())),
     }
 }
 
@@ -163,6 +174,49 @@ impl<B: http_body::Body<Data = Bytes> + Unpin> http_body::Body for Replayed<B> {
         match self.ahead.take().filter(|ahead| !ahead.is_empty()) {
             Some(ahead) => Poll::Ready(Some(Ok(Frame::data(ahead)))),
             None => Pin::new(&mut self.rest).poll_frame(cx),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::time::Duration;
+
+    use futures_util::StreamExt as _;
+    use http_body_util::StreamBody;
+    use tidegate::Limiter;
+    use tokio::time::Instant;
+    use tokio_util::sync::CancellationToken;
+    use tower_service::Service as _;
+
+    use super::super::{hits::Hits, service_with};
+    use super::*;
+
+    /// Guards against calls that hold their memory for as long as their client likes: one that sends nothing, one that stops in
+    /// the middle, one that sends a byte now and then, and each of them by the library as well.
+    #[tokio::test(start_paused = true)]
+    async fn a_message_that_does_not_arrive_is_not_waited_for_longer_than_it_may_take() {
+        for pieces in [0, 1, 2, usize::MAX] {
+            for by_library in [false, true] {
+                let limiter = Limiter::in_memory([]).unwrap();
+                let (draining, hits) = (CancellationToken::new(), Hits::default());
+                let mut service = service_with(limiter, TokenInForce::default(), draining, hits);
+                let some = futures_util::stream::iter(0..pieces).then(|_| async {
+                    tokio::time::sleep(Duration::from_millis(500)).await;
+                    Ok::<_, Infallible>(Frame::data(Bytes::from_static(&[0])))
+                });
+                let body = StreamBody::new(Box::pin(some.chain(futures_util::stream::pending())));
+                let mut request = Request::post(CALL).header(CONTENT_TYPE, "application/grpc");
+                if by_library {
+                    request = request.header(&ENCODING, "identity");
+                }
+                let began = Instant::now();
+                let answer = service.call(request.body(body).unwrap()).await.unwrap();
+                let seconds = began.elapsed().as_secs();
+                assert_eq!(answer.headers().get(&STATUS).unwrap(), "4", "{pieces} {by_library}");
+                assert!((10..=12).contains(&seconds), "{pieces} {by_library}: {seconds} s");
+            }
         }
     }
 }

@@ -23,10 +23,10 @@ use crate::net::BoxError;
 #[derive(Debug)]
 pub struct ProxyBody {
     body: Either<Incoming, Full<Bytes>>,
-    /// The upstream's connection, taken up again by others once the answer has ended. It comes after the body, which is
-    /// dropped first.
+    /// The upstream's connection with the request's place, taken up again by others once the answer has ended. It comes after
+    /// the body, which is dropped first.
     _lease: Option<Lease>,
-    /// The request's place among those under way, free again from then on. Who has waited for it finds the connection there.
+    /// The request's place among those under way, free again from then on, where the connection is shared by many.
     _place: Option<OwnedSemaphorePermit>,
 }
 
@@ -38,7 +38,11 @@ impl ProxyBody {
 
     /// The upstream's body, of a request that holds this place.
     pub(crate) fn passed(body: Incoming, place: OwnedSemaphorePermit, lease: Option<Lease>) -> Self {
-        Self { body: Either::Left(body), _place: Some(place), _lease: lease }
+        let body = Either::Left(body);
+        match lease {
+            Some(lease) => Self { body, _place: None, _lease: Some(lease.holding(place)) },
+            None => Self { body, _place: Some(place), _lease: None },
+        }
     }
 
     /// A body of no bytes.
@@ -108,6 +112,9 @@ impl Body for FromClient {
         self.progress.waiting.store(true, Ordering::Release);
         let frame = ready!(Pin::new(&mut self.inner).poll_frame(cx));
         self.progress.step();
+        if frame.is_none() || self.inner.is_end_stream() {
+            self.progress.ended.store(true, Ordering::Release);
+        }
         Poll::Ready(frame.map(|frame| frame.map(clean_trailers)))
     }
 
@@ -139,11 +146,19 @@ pub(crate) struct Progress {
     last: AtomicU64,
     /// True while the upstream would take more and the client has sent none.
     waiting: AtomicBool,
+    /// True once the whole body has been taken from the client.
+    ended: AtomicBool,
 }
 
 impl Progress {
     fn new() -> Self {
-        Self { start: Instant::now(), last: AtomicU64::new(0), waiting: AtomicBool::new(false) }
+        let (waiting, ended) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self { start: Instant::now(), last: AtomicU64::new(0), waiting, ended }
+    }
+
+    /// Tells whether the client has sent the whole body.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
     }
 
     fn step(&self) {

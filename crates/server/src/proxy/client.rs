@@ -34,7 +34,8 @@ pub struct ProxyOptions {
     pub http2: bool,
     /// The longest a connection may take to open. Default 5 s.
     pub connect_timeout: Duration,
-    /// The longest the upstream may take to begin its answer, from the last piece of the request's body. Default 30 s.
+    /// The longest the upstream may take to begin its answer, from the last piece of the request's body; and the longest that a
+    /// request may go on once its answer has ended. Default 30 s.
     pub upstream_timeout: Duration,
     /// The most requests under way at the upstream; further ones wait, at most the upstream's time. Default 10,000.
     pub max_requests: usize,
@@ -93,7 +94,8 @@ impl Client {
     fn new(options: &ProxyOptions, connector: HttpConnector) -> Self {
         let (timeout, most) = (options.pool_idle_timeout, options.pool_max_idle);
         if !options.http2 {
-            return Self::Http1(Arc::new(Pool::new(connector, options.upstream.clone(), timeout, most)));
+            let (kept, upstream) = ((timeout, most), options.upstream.clone());
+            return Self::Http1(Arc::new(Pool::new(connector, upstream, kept, options.upstream_timeout)));
         }
         let client = legacy::Client::builder(TokioExecutor::new())
             .timer(TokioTimer::new())

@@ -21,7 +21,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::HOST;
+use http::header::{CONNECTION, HOST, HeaderValue};
 use http::uri::PathAndQuery;
 use http::{Request, Response, StatusCode, Uri, Version};
 use http_body::Body;
@@ -72,11 +72,18 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let upstream = Arc::clone(&self.upstream);
+        let is_http1 = request.version() < Version::HTTP_2;
+        let has_body = !request.body().is_end_stream();
         // Here, so that the future holds the request once and not at every step.
         let outgoing = upstream.prepare(request);
+        let progress = outgoing.as_ref().ok().and_then(|outgoing| outgoing.progress.clone());
         Box::pin(async move {
             let response = upstream.forward(outgoing).await.unwrap_or_else(|error| {
                 let mut response = problem_response::<Full<Bytes>>(error.status(), error.detail());
+                // Behind the rest of a body the server closes the connection, and whoever shares it has to know.
+                if is_http1 && has_body && !progress.is_some_and(|progress| progress.has_ended()) {
+                    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+                }
                 if error.is_never_forwarded() {
                     response.extensions_mut().insert(NeverForwarded);
                 }

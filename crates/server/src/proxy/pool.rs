@@ -14,7 +14,8 @@ use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::client::legacy::connect::HttpConnector;
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use tower_service::Service;
 
@@ -24,7 +25,12 @@ use super::error::ForwardError;
 /// The shortest time between two looks for connections that were unused for too long.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
 
-type Sender = SendRequest<UpstreamBody>;
+/// A connection to send requests over.
+struct Sender {
+    requests: SendRequest<UpstreamBody>,
+    /// The task that reads and writes.
+    task: AbortHandle,
+}
 
 /// The connections to one upstream.
 pub(crate) struct Pool {
@@ -34,6 +40,8 @@ pub(crate) struct Pool {
     unused: Mutex<Vec<Unused>>,
     idle_timeout: Duration,
     max_idle: usize,
+    /// How long a request may go on after its answer has ended.
+    after_the_answer: Duration,
     /// Tells a request that waits for a new connection that an old one has come back.
     returned: Notify,
     /// A place for each connection that is opened for nobody any more, as many as are kept unused: to an upstream that is slow
@@ -49,7 +57,7 @@ struct Unused {
 
 impl Unused {
     fn is_worn(&self, now: Instant, timeout: Duration) -> bool {
-        !self.sender.is_ready() || now.saturating_duration_since(self.since) > timeout
+        !self.sender.requests.is_ready() || now.saturating_duration_since(self.since) > timeout
     }
 }
 
@@ -57,12 +65,24 @@ impl Unused {
 pub(crate) struct Lease {
     sender: Option<Sender>,
     pool: Arc<Pool>,
+    /// The request's place among those under way, free again with the connection: of an answer that comes early the request
+    /// goes on.
+    place: Option<OwnedSemaphorePermit>,
+}
+
+impl Lease {
+    /// Holds a request's place until the connection is free.
+    pub(crate) fn holding(self, place: OwnedSemaphorePermit) -> Self {
+        let mut this = self;
+        this.place = Some(place);
+        this
+    }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
         if let Some(sender) = self.sender.take() {
-            self.pool.put_back(sender);
+            self.pool.put_back(sender, self.place.take());
         }
     }
 }
@@ -71,8 +91,8 @@ impl Pool {
     pub(crate) fn new(
         connector: HttpConnector,
         upstream: Uri,
-        idle_timeout: Duration,
-        max_idle: usize,
+        (idle_timeout, max_idle): (Duration, usize),
+        after_the_answer: Duration,
     ) -> Self {
         Self {
             connector,
@@ -80,6 +100,7 @@ impl Pool {
             unused: Mutex::default(),
             idle_timeout,
             max_idle,
+            after_the_answer,
             returned: Notify::new(),
             left_behind: Arc::new(Semaphore::new(max_idle.min(Semaphore::MAX_PERMITS))),
             is_swept: AtomicBool::new(false),
@@ -99,9 +120,10 @@ impl Pool {
                 Some(sender) => (sender, true),
                 None => self.open_or_take().await?,
             };
-            let mut error = match sender.try_send_request(request).await {
+            let mut error = match sender.requests.try_send_request(request).await {
                 Ok(response) => {
-                    return Ok((response, Lease { sender: Some(sender), pool: Arc::clone(self) }));
+                    let lease = Lease { sender: Some(sender), pool: Arc::clone(self), place: None };
+                    return Ok((response, lease));
                 }
                 Err(error) => error,
             };
@@ -124,21 +146,28 @@ impl Pool {
         None
     }
 
-    /// Puts a connection back as soon as it is free. Where the upstream has answered before it had the whole request, that goes
-    /// on, for as long as the client likes: such a connection must not take the room of one that can be used.
-    fn put_back(self: &Arc<Self>, mut sender: Sender) {
-        if sender.is_ready() {
+    /// Puts a connection back as soon as it is free. Where the upstream has answered before it had the whole request, that may
+    /// go on a while: such a connection must not take the room of one that can be used, and keeps its request's place.
+    fn put_back(self: &Arc<Self>, mut sender: Sender, place: Option<OwnedSemaphorePermit>) {
+        if sender.requests.is_ready() {
             return self.keep(sender);
         }
-        if sender.is_closed() {
+        if sender.requests.is_closed() {
             return;
         }
         let (pool, Ok(runtime)) = (Arc::downgrade(self), Handle::try_current()) else { return };
+        let most = self.after_the_answer;
         runtime.spawn(async move {
-            if sender.ready().await.is_ok()
-                && let Some(pool) = pool.upgrade()
-            {
-                pool.keep(sender);
+            let _place = place;
+            match tokio::time::timeout(most, sender.requests.ready()).await {
+                Ok(Ok(())) => {
+                    if let Some(pool) = pool.upgrade() {
+                        pool.keep(sender);
+                    }
+                }
+                Ok(Err(_)) => {}
+                // With the connection goes what the client is still sending, and so its stream.
+                Err(_) => sender.task.abort(),
             }
         });
     }
@@ -170,7 +199,7 @@ impl Pool {
                     tokio::spawn(async move {
                         let _place = place;
                         if let Ok(sender) = opening.await {
-                            pool.put_back(sender);
+                            pool.put_back(sender, None);
                         }
                     });
                 }
@@ -182,15 +211,15 @@ impl Pool {
     async fn open(self: &Arc<Self>) -> Result<Sender, ForwardError> {
         let opened = self.connector.clone().call(self.upstream.clone()).await;
         let stream = opened.map_err(|error| ForwardError::connecting(error.into()))?;
-        let (sender, connection) =
+        let (requests, connection) =
             handshake(stream).await.map_err(|error| ForwardError::connecting(error.into()))?;
-        tokio::spawn(async move {
+        let task = tokio::spawn(async move {
             if let Err(error) = connection.with_upgrades().await {
                 tracing::debug!(%error, "a connection to the upstream ended with an error");
             }
         });
         self.sweep_from_now_on();
-        Ok(sender)
+        Ok(Sender { requests, task: task.abort_handle() })
     }
 
     /// Closes connections that stay unused, as long as there is a pool.

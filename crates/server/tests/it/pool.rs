@@ -231,3 +231,51 @@ async fn until_connecting(to: SocketAddr, count: usize) {
     }
     panic!("not {count} but {} connect to {to}", connecting(to));
 }
+
+/// Guards against uploads that are answered early, stay open, and are counted by nobody: a client could have as many connections
+/// opened to the upstream as it likes.
+#[tokio::test]
+async fn a_request_that_goes_on_after_its_answer_keeps_its_place_until_its_connection_is_free() {
+    let upstream = RawServer::new().await;
+    let options = ProxyOptions { max_requests: 1, ..proxy_to(upstream.address) };
+    let gateway = Gateway::start(options, ServeOptions::default()).await;
+    let (mut uploading, mut early) = under_way(&gateway, BEGINS, &upstream).await;
+    finish(&mut uploading, &mut early).await;
+    let mut client = gateway.connect().await;
+    client.send(ASK).await;
+    assert!(upstream.is_untouched().await);
+    uploading.send("thing").await;
+    assert_eq!(early.read_exact(9).await, b"something");
+    early.read_head().await;
+    finish(&mut client, &mut early).await;
+    assert!(upstream.is_untouched().await);
+}
+
+/// Guards against the same upload that never ends, and would keep its place for ever.
+#[tokio::test]
+async fn a_request_goes_on_after_its_answer_only_so_long() {
+    let upstream = RawServer::new().await;
+    let upstream_timeout = Duration::from_millis(200);
+    let options = ProxyOptions { max_requests: 1, upstream_timeout, ..proxy_to(upstream.address) };
+    let gateway = Gateway::start(options, ServeOptions::default()).await;
+    let (mut uploading, mut early) = under_way(&gateway, BEGINS, &upstream).await;
+    finish(&mut uploading, &mut early).await;
+    assert_eq!(early.read_to_close().await, "some");
+    let (mut client, mut server) = under_way(&gateway, ASK, &upstream).await;
+    finish(&mut client, &mut server).await;
+}
+
+/// Guards against the next request of whoever shares the connection, which would be lost with it: behind the rest of a body that
+/// nobody reads the connection is closed.
+#[tokio::test]
+async fn an_answer_of_the_gateway_s_own_says_so_where_the_connection_cannot_go_on() {
+    let nobody = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let gateway = Gateway::start(proxy_to(nobody), ServeOptions::default()).await;
+    for (request, closes) in [(ASK, false), (BEGINS, true)] {
+        let mut client = gateway.connect().await;
+        client.send(request).await;
+        let head = client.read_head().await;
+        assert_eq!(status(&head), 502);
+        assert_eq!(head.to_lowercase().contains("connection: close"), closes, "{head}");
+    }
+}
