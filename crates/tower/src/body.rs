@@ -11,6 +11,11 @@ use pin_project_lite::pin_project;
 
 use crate::settle::Outcome;
 
+/// Marks, in a request's extensions, that its body has been read whole to take a key from it: whoever answers without reading it
+/// leaves nothing of it on the connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BodyRead;
+
 pin_project! {
     /// A request body of which a first part may have been read to take a key from it.
     ///

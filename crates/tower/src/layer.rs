@@ -17,7 +17,7 @@ use tidegate::{CheckOptions, Limiter, UnknownLimit};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::body::{AnswerBody, ReplayedBody};
+use crate::body::{AnswerBody, BodyRead, ReplayedBody};
 use crate::key::Key;
 use crate::keyed::KeyedLayer;
 use crate::peer::PeerSource;
@@ -152,7 +152,11 @@ impl LimitLayer {
             return Ok(refusal);
         }
         let pending = hold::until_slot(&self.limiter, &mut verdict).await;
+        let is_read = bytes.is_some();
         let mut request = Request::from_parts(head, body);
+        if is_read {
+            request.extensions_mut().insert(BodyRead);
+        }
         if let Some(peer) = peer {
             let client = policy.trusted.client(peer, request.headers());
             let client = ResolvedClient { address: client.address, peer_trusted: client.peer_trusted };

@@ -51,7 +51,7 @@ mod peer;
 mod settle;
 
 pub use answer::{problem_response, refusal};
-pub use body::{AnswerBody, ReplayedBody};
+pub use body::{AnswerBody, BodyRead, ReplayedBody};
 pub use fields::answer_fields;
 pub use grpc::is_grpc;
 pub use key::{Key, OnMissing};

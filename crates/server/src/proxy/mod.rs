@@ -28,7 +28,7 @@ use http_body::Body;
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::upgrade::OnUpgrade;
-use tidegate_tower::{NeverForwarded, ResolvedClient, problem_response};
+use tidegate_tower::{BodyRead, NeverForwarded, ResolvedClient, problem_response};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 use tower_service::Service;
@@ -73,7 +73,8 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let upstream = Arc::clone(&self.upstream);
         let is_http1 = request.version() < Version::HTTP_2;
-        let has_body = !request.body().is_end_stream();
+        let is_on_its_way =
+            !request.body().is_end_stream() && request.extensions().get::<BodyRead>().is_none();
         // Here, so that the future holds the request once and not at every step.
         let outgoing = upstream.prepare(request);
         let progress = outgoing.as_ref().ok().and_then(|outgoing| outgoing.progress.clone());
@@ -81,7 +82,7 @@ where
             let response = upstream.forward(outgoing).await.unwrap_or_else(|error| {
                 let mut response = problem_response::<Full<Bytes>>(error.status(), error.detail());
                 // Behind the rest of a body the server closes the connection, and whoever shares it has to know.
-                if is_http1 && has_body && !progress.is_some_and(|progress| progress.has_ended()) {
+                if is_http1 && is_on_its_way && !progress.is_some_and(|progress| progress.has_ended()) {
                     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
                 }
                 if error.is_never_forwarded() {
