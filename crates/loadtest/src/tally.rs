@@ -2,7 +2,7 @@
 
 use hdrhistogram::{CreationError, Histogram};
 
-use crate::outcome::{FAULTS, Outcome, Said};
+use crate::outcome::{FAULTS, Fault, Odd, Outcome, Said};
 
 /// A second of nanoseconds.
 pub(crate) const SECOND: u64 = 1_000_000_000;
@@ -19,10 +19,14 @@ pub(crate) struct Tally {
     pub(crate) offered: u64,
     /// Those that were let pass.
     pub(crate) admitted: u64,
+    /// Those of them that no limit was asked about, as far as answers tell.
+    pub(crate) unlimited: u64,
     /// Those that were refused.
     pub(crate) refused: u64,
     /// Those that brought no decision, by why.
     pub(crate) faults: [u64; FAULTS],
+    /// The first answer that was no decision.
+    pub(crate) odd: Option<Odd>,
     /// Decisions that came before the phase was over.
     pub(crate) in_time: u64,
     /// How long each took from when it was meant to be sent, in nanoseconds.
@@ -68,8 +72,10 @@ impl Tally {
         Ok(Self {
             offered: 0,
             admitted: 0,
+            unlimited: 0,
             refused: 0,
             faults: [0; FAULTS],
+            odd: None,
             in_time: 0,
             latency: Histogram::new(DIGITS)?,
             service: Histogram::new(DIGITS)?,
@@ -107,8 +113,15 @@ impl Tally {
         }
         match outcome {
             Ok(Said::Admitted) => self.admitted += 1,
+            Ok(Said::Unlimited) => {
+                self.admitted += 1;
+                self.unlimited += 1;
+            }
             Ok(Said::Refused) => self.refused += 1,
             Err(fault) => {
+                if let Fault::Status(odd) = fault {
+                    self.odd.get_or_insert(odd);
+                }
                 if let Some(count) = self.faults.get_mut(fault.index()) {
                     *count += 1;
                 }
@@ -137,7 +150,9 @@ impl Tally {
     pub(crate) fn add(&mut self, other: &Self) {
         self.offered += other.offered;
         self.admitted += other.admitted;
+        self.unlimited += other.unlimited;
         self.refused += other.refused;
+        self.odd = self.odd.or(other.odd);
         self.in_time += other.in_time;
         for (ours, theirs) in self.faults.iter_mut().zip(other.faults) {
             *ours += theirs;
@@ -156,7 +171,6 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outcome::Fault;
 
     /// Guards against requests that vanish from the count, and against failures that make a target look quick.
     #[test]

@@ -88,6 +88,10 @@ pub enum Address {
 const FORMS: &str = "write http://127.0.0.1:8080/path for a gateway, api+http://127.0.0.1:8081 for a decision API, \
                      grpc://127.0.0.1:8082 for Envoy's rate-limit service, memory: or redis://127.0.0.1:6379 for a store";
 
+/// What is said of a Redis that wants to know who asks.
+pub(crate) const NO_PASSWORDS: &str = "a Redis with a password is not supported by the load test yet; test the gateway before it \
+                                       (http://…), whose policy holds the password, or a redis-server without one";
+
 impl Address {
     /// Reads a target; `owned` is the host that whoever tests says is his.
     ///
@@ -100,6 +104,10 @@ impl Address {
         let wrong = |why: &str| PlaceError::Url(format!("{text}: {why}; {FORMS}"));
         let (scheme, rest) = text.split_once("://").ok_or_else(|| wrong("it is no target"))?;
         let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+        if scheme == "redis" && authority.contains('@') {
+            // The text holds a password, which is not for a log.
+            return Err(PlaceError::Url(format!("redis://…@: {NO_PASSWORDS}")));
+        }
         let authority: Authority = authority.parse().map_err(|_| wrong("its host is none"))?;
         let place = |port| {
             Place::at(&authority, port, owned).map_err(|error| match error {
@@ -145,7 +153,7 @@ impl Target {
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Gateway(requests) => write!(f, "http://{}", requests.place.host()),
+            Self::Gateway(requests) => write!(f, "http://{}{}", requests.place.host(), requests.path),
             Self::Api(requests) => write!(f, "api+http://{}", requests.place.host()),
             Self::Envoy(calls) => write!(f, "grpc://{}", calls.place.host()),
             Self::Memory(..) => f.write_str("memory:"),

@@ -1,5 +1,6 @@
 //! Texts that say who asks: `{key}` stands for his name, `{address}` for an address that is his.
 
+use std::fmt;
 use std::io::Write as _;
 
 use crate::people::Who;
@@ -55,6 +56,17 @@ impl Template {
             };
         }
         filled
+    }
+}
+
+/// As it was written.
+impl fmt::Display for Template {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|part| match part {
+            Part::Text(text) => f.write_str(text),
+            Part::Key => f.write_str("{key}"),
+            Part::Address => f.write_str("{address}"),
+        })
     }
 }
 

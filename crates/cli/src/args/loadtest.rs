@@ -69,8 +69,8 @@ pub(crate) struct LoadArgs {
     pub(crate) threads: Option<u32>,
     #[command(flatten)]
     pub(crate) ask: AskArgs,
-    /// Fail when the 99th percentile of users is higher.
-    #[arg(long, value_name = "TIME", value_parser = span)]
+    /// Fail when the 99th percentile of users is higher; may be as short as 500us or 0.5ms.
+    #[arg(long, value_name = "TIME", value_parser = latency)]
     pub(crate) max_p99: Option<Span>,
     /// Fail when fewer decisions are made a second, or by a ramp the capacity is lower.
     #[arg(long, value_name = "COUNT", value_parser = rate)]
@@ -82,7 +82,7 @@ pub(crate) struct LoadArgs {
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub(crate) max_errors: Option<f64>,
     /// How high the 99th percentile may go before a ramp is at its end.
-    #[arg(long, value_name = "TIME", value_parser = span, default_value = "100ms")]
+    #[arg(long, value_name = "TIME", value_parser = latency, default_value = "100ms")]
     pub(crate) ramp_p99: Span,
     /// Measure what this process takes of the processor.
     #[arg(long, value_name = "PID")]
@@ -191,6 +191,37 @@ fn percent(text: &str) -> Result<f64, &'static str> {
         .ok_or("write a percentage from 0% to 100%, such as 1%")
 }
 
+/// Reads a latency: a time as everywhere, one in microseconds, or a fraction of milliseconds or seconds, as tables show them.
+fn latency(text: &str) -> Result<Span, String> {
+    // The longer unit first: `s` ends them all.
+    let units = [("us", 1.0), ("µs", 1.0), ("ms", 1e3), ("s", 1e6)];
+    let read = units.into_iter().find_map(|(unit, micros)| {
+        let number = text.strip_suffix(unit)?.trim_end().parse::<f64>().ok()? * micros;
+        let micros = Some(number.round()).filter(|micros| (1.0..=3.6e9).contains(micros))?;
+        u64::try_from(tidegate_review::whole(micros)).ok()
+    });
+    match read {
+        Some(micros) => Ok(Span::from_micros(micros)),
+        None => span(text).map_err(|error| format!("{error}; or one such as 500us or 0.5ms")),
+    }
+}
+
 fn span_or_none(text: &str) -> Result<Span, String> {
     if matches!(text, "0" | "0s" | "0ms") { Ok(Span::ZERO) } else { span(text) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Guards whoever copies a p99 from the table into a bound.
+    #[test]
+    fn a_latency_is_read_as_tables_show_it() {
+        let read = ["500us", "2.50 µs", "0.5ms", "1.80 ms", "2s", "1h"]
+            .map(|text| latency(text).unwrap().as_micros());
+        assert_eq!(read, [500, 3, 500, 1_800, 2_000_000, 3_600_000_000]);
+        for wrong in ["", "0ms", "-1ms", "5", "NaNms", "0.1us"] {
+            assert!(latency(wrong).unwrap_err().contains("500us"), "{wrong}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Calls of Envoy's rate-limit service over gRPC, several streams on each connection.
 //!
-//! What a call says is encoded before anything is measured, and of an answer only the code is read: the messages here have the
+//! What a call says is encoded before anything is measured, and of an answer the code is read, and whether it names a limit: the messages here have the
 //! numbers of `envoy.service.ratelimit.v3`, and of their members no more than that.
 
 use std::cell::RefCell;
@@ -18,7 +18,7 @@ use tokio::sync::Mutex;
 
 use super::open;
 use super::prebuilt::Prebuilt;
-use crate::outcome::{Fault, Outcome, Said};
+use crate::outcome::{Fault, Odd, Outcome, Said};
 use crate::people::Who;
 use crate::target::Calls;
 use crate::template::Template;
@@ -82,11 +82,23 @@ struct Entry {
     value: Vec<u8>,
 }
 
-#[derive(Clone, Copy, PartialEq, Message)]
+#[derive(Clone, PartialEq, Message)]
 struct Answered {
     #[prost(int32, tag = "1")]
     overall_code: i32,
+    #[prost(message, repeated, tag = "2")]
+    statuses: Vec<Status>,
 }
+
+#[derive(Clone, Copy, PartialEq, Message)]
+struct Status {
+    #[prost(message, optional, tag = "2")]
+    current_limit: Option<Limit>,
+}
+
+/// A limit, of which it matters only that it is there.
+#[derive(Clone, Copy, PartialEq, Message)]
+struct Limit {}
 
 impl Door {
     pub(super) fn new(calls: &Calls, users: u32) -> Result<Self, String> {
@@ -136,28 +148,35 @@ impl Door {
         connection.0.ready().await.map_err(|_| Fault::Reset)?;
         let response = connection.0.send_request(request).await.map_err(|_| Fault::Reset)?;
         if response.status() != StatusCode::OK {
-            return Err(Fault::Status);
+            return Err(Fault::Status(Odd::Http(response.status().as_u16())));
         }
         // An error stands in the header where there is no message, and in the trailer where there is one.
-        if is_error(response.headers()) {
-            return Err(Fault::Status);
+        if let Some(odd) = error(response.headers()) {
+            return Err(Fault::Status(odd));
         }
         let body = response.into_body().collect().await.map_err(|_| Fault::Reset)?;
-        if body.trailers().is_some_and(is_error) {
-            return Err(Fault::Status);
+        if let Some(odd) = body.trailers().and_then(error) {
+            return Err(Fault::Status(odd));
         }
         let body = body.to_bytes();
-        let answer = body.get(PREFIX..).ok_or(Fault::Status)?;
-        match Answered::decode(answer).map_err(|_| Fault::Status)?.overall_code {
-            OK => Ok(Said::Admitted),
-            OVER_LIMIT => Ok(Said::Refused),
-            _ => Err(Fault::Status),
-        }
+        said(body.get(PREFIX..).unwrap_or_default())
     }
 }
 
-fn is_error(fields: &HeaderMap) -> bool {
-    fields.get("grpc-status").is_some_and(|status| status.as_bytes() != b"0")
+/// Reads what an answer says. One that names no limit was decided by none, or by one that is not disclosed.
+fn said(answer: &[u8]) -> Outcome {
+    let answered = Answered::decode(answer).map_err(|_| Fault::Status(Odd::Unread))?;
+    match answered.overall_code {
+        OK if answered.statuses.iter().all(|status| status.current_limit.is_none()) => Ok(Said::Unlimited),
+        OK => Ok(Said::Admitted),
+        OVER_LIMIT => Ok(Said::Refused),
+        _ => Err(Fault::Status(Odd::Unread)),
+    }
+}
+
+fn error(fields: &HeaderMap) -> Option<Odd> {
+    let status = fields.get("grpc-status").filter(|status| status.as_bytes() != b"0")?;
+    Some(status.to_str().ok().and_then(|status| status.parse().ok()).map_or(Odd::Unread, Odd::Grpc))
 }
 
 fn encoded(domain: &str, descriptors: &[Vec<(String, Template)>], who: Who) -> Bytes {

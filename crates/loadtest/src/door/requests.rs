@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use super::open;
 use super::prebuilt::Prebuilt;
-use crate::outcome::{Fault, Outcome, Said};
+use crate::outcome::{Fault, Odd, Outcome, Said};
 use crate::people::Who;
 use crate::target::Requests;
 use crate::template::Template;
@@ -21,6 +21,12 @@ use crate::template::Template;
 /// How a verdict of the decision API begins; whatever begins otherwise is read as JSON.
 const ALLOWED: &[u8] = br#"{"allowed":true,"#;
 const REFUSED: &[u8] = br#"{"allowed":false,"#;
+/// How one begins that passes by limits and not for want of a store, and what it says then of the limit that settled the matter,
+/// so far from the beginning at most: before it stands nothing of a policy's or a client's.
+const BY_LIMITS: &[u8] = br#"{"allowed":true,"ruling":"allow","#;
+const BY: &[u8] = br#","limit":"#;
+const NONE: &[u8] = b"null,";
+const NEAR: usize = 320;
 
 /// A place that answers HTTP.
 #[derive(Debug)]
@@ -80,7 +86,7 @@ impl Door {
     pub(super) async fn ask(&self, connection: &mut Connection, who: Who) -> Outcome {
         let wire = match self.prebuilt.of(who) {
             Some(wire) => wire,
-            None => self.maker.make(who).map_err(|_| Fault::Status)?,
+            None => self.maker.make(who).map_err(|_| Fault::Status(Odd::Unread))?,
         };
         let mut request = Request::new(Full::new(wire.body));
         *request.method_mut() = self.maker.method.clone();
@@ -96,15 +102,17 @@ impl Door {
         drain(response.into_body()).await?;
         match status {
             StatusCode::TOO_MANY_REQUESTS if !self.reads_verdicts => Ok(Said::Refused),
-            _ if self.reads_verdicts => Err(Fault::Status),
+            _ if self.reads_verdicts => Err(Fault::Status(Odd::Http(status.as_u16()))),
             _ if status.is_success() || status.is_redirection() => Ok(Said::Admitted),
-            _ => Err(Fault::Status),
+            _ => Err(Fault::Status(Odd::Http(status.as_u16()))),
         }
     }
 }
 
 fn verdict(body: &[u8]) -> Outcome {
-    if body.starts_with(ALLOWED) {
+    if body.starts_with(BY_LIMITS) && is_by_none(body) {
+        Ok(Said::Unlimited)
+    } else if body.starts_with(ALLOWED) {
         Ok(Said::Admitted)
     } else if body.starts_with(REFUSED) {
         Ok(Said::Refused)
@@ -113,8 +121,14 @@ fn verdict(body: &[u8]) -> Outcome {
     }
 }
 
+fn is_by_none(body: &[u8]) -> bool {
+    let near = body.get(..NEAR).unwrap_or(body);
+    let at = near.windows(BY.len()).position(|part| part == BY);
+    at.and_then(|at| near.get(at + BY.len()..)).is_some_and(|rest| rest.starts_with(NONE))
+}
+
 fn verdict_of_json(body: &[u8]) -> Outcome {
-    let verdict: Verdict = serde_json::from_slice(body).map_err(|_| Fault::Status)?;
+    let verdict: Verdict = serde_json::from_slice(body).map_err(|_| Fault::Status(Odd::Unread))?;
     Ok(if verdict.allowed { Said::Admitted } else { Said::Refused })
 }
 
@@ -172,6 +186,21 @@ impl Maker {
 mod tests {
     use super::*;
 
+    /// Guards against a test that measures nothing: of what an API lets pass, it tells whether a limit was asked.
+    #[test]
+    fn what_passes_by_no_limit_is_told_from_what_passes_by_one() {
+        let of = |ruling: &str, limit: &str| {
+            verdict(
+                format!(r#"{{"allowed":true,"ruling":"{ruling}","denial":null,"limit":{limit},"x":1}}"#)
+                    .as_bytes(),
+            )
+        };
+        assert_eq!(of("allow", "null"), Ok(Said::Unlimited));
+        assert_eq!(of("allow", r#""web/each""#), Ok(Said::Admitted));
+        assert_eq!(of("uncounted", "null"), Ok(Said::Admitted), "a limit that no store counted");
+        assert_eq!(verdict(br#"{"allowed":true,"by":"another API"}"#), Ok(Said::Admitted));
+    }
+
     #[test]
     fn a_verdict_is_the_same_by_its_beginning_and_as_json() {
         for body in [
@@ -186,6 +215,6 @@ mod tests {
         }
         assert_eq!(verdict(br#"{"allowed":false,"x":1}"#), Ok(Said::Refused));
         assert_eq!(verdict(br#"{"x":1,"allowed":true}"#), Ok(Said::Admitted));
-        assert_eq!(verdict(b"ok"), Err(Fault::Status));
+        assert_eq!(verdict(b"ok"), Err(Fault::Status(Odd::Unread)));
     }
 }

@@ -6,7 +6,7 @@ use tidegate_algorithms::{Ask, Quota};
 use tidegate_store::{Check, LimitId, Store as _, StoreError};
 use tidegate_store_redis::{RedisOptions, RedisStore, Secret, Servers};
 
-use crate::outcome::{Fault, Outcome, Said};
+use crate::outcome::{Fault, Odd, Outcome, Said};
 use crate::people::Who;
 use crate::target::RedisPlace;
 
@@ -67,6 +67,6 @@ fn fault(error: &StoreError) -> Fault {
     } else if error.is_unavailable() {
         Fault::Connect
     } else {
-        Fault::Status
+        Fault::Status(Odd::Unread)
     }
 }

@@ -4,7 +4,7 @@ use hdrhistogram::{CreationError, Histogram};
 use serde::Serialize;
 use tidegate_review::float;
 
-use crate::outcome::Fault;
+use crate::outcome::{Fault, Odd};
 use crate::tally::Tally;
 
 /// The percentiles of the curve: dense where the tail is.
@@ -18,12 +18,17 @@ pub struct ClassReport {
     pub requests: u64,
     /// Those that were let pass.
     pub admitted: u64,
+    /// Those of them that no limit was asked about, as far as answers tell: those of a decision API and a rate-limit service do.
+    pub unlimited: u64,
     /// Those that were refused.
     pub refused: u64,
     /// Those that brought no decision.
     pub errors: u64,
     /// The same by why.
     pub errors_by_kind: Errors,
+    /// The first answer that was no decision.
+    #[serde(skip)]
+    pub(crate) odd: Option<Odd>,
     /// Requests that were due; more than `requests` when the test was ended early.
     pub offered: u64,
     /// Decisions that came before the phase was over.
@@ -139,7 +144,7 @@ impl ClassReport {
             connect: count(Fault::Connect),
             timeout: count(Fault::Timeout),
             reset: count(Fault::Reset),
-            status: count(Fault::Status),
+            status: count(Fault::Status(Odd::Unread)),
         };
         let a_second = |count: u64| if sending > 0.0 { float(count) / sending } else { 0.0 };
         let latency_us = Latency::of(&all.latency);
@@ -148,9 +153,11 @@ impl ClassReport {
         Ok(Self {
             requests: all.decided() + all.failed(),
             admitted: all.admitted,
+            unlimited: all.unlimited,
             refused: all.refused,
             errors: all.failed(),
             errors_by_kind,
+            odd: all.odd,
             offered: all.offered,
             in_time: all.in_time,
             rate: a_second(all.in_time),

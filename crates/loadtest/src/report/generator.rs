@@ -4,12 +4,15 @@ use hdrhistogram::{CreationError, Histogram};
 use serde::Serialize;
 use tidegate_review::float;
 
-use super::{is_own, words};
+use super::{Settings, is_own, words};
 use crate::target::Target;
 use crate::worker::Worked;
 
 /// A thread that runs, or would if it had a processor, for more of the time than this has none left to be on time.
 const BUSY: f64 = 0.92;
+/// Where it waited for a processor for more of the time than this, or was late though it ran for less than that, others had it.
+const WAITED: f64 = 0.2;
+const AT_REST: f64 = 0.6;
 /// It is too late where this much is more than a quarter of what users waited: then a good part of that is its own.
 const LATE_US: f64 = 1_000.0;
 const LATE_PART: f64 = 0.25;
@@ -29,6 +32,35 @@ pub struct Generator {
     pub unsent: u64,
     /// Why it was itself the bottleneck, if it was.
     pub limited_by: Option<String>,
+    /// The same, as what can be done about it depends on it.
+    #[serde(skip)]
+    pub(crate) cause: Option<Cause>,
+}
+
+/// Why a generator was the bottleneck.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// Its threads had all that they could do.
+    Busy,
+    /// Others had the processor.
+    Others,
+}
+
+impl Cause {
+    /// Returns what can be done about it.
+    pub(super) fn remedy(self, settings: &Settings, has_rate: bool) -> String {
+        if self == Self::Others {
+            return "other programs keep this machine busy (the target may be one of them): end them, or test from another machine"
+                .to_owned();
+        }
+        let lower = has_rate.then_some("lower --rate");
+        let threads = (settings.threads < settings.processors).then_some("raise --threads");
+        let all: Vec<_> = lower.into_iter().chain(threads).collect();
+        if all.is_empty() {
+            return "test from another machine, or one with more processors".to_owned();
+        }
+        format!("{}, or test from another machine", all.join(", "))
+    }
 }
 
 impl Generator {
@@ -48,7 +80,10 @@ impl Generator {
         let slip_p99_us = float(slip.value_at_percentile(99.0)) / 1e3;
         // A store that the generator asks itself is what its threads are busy with.
         let limited_by = if is_own(target) { None } else { limited((busy, starved), slip_p99_us, p99_us) };
+        let others = starved >= WAITED || busy < AT_REST;
+        let cause = if others { Cause::Others } else { Cause::Busy };
         Ok(Self {
+            cause: limited_by.is_some().then_some(cause),
             busy: (busy * 1e3).round() / 1e3,
             starved: (starved * 1e3).round() / 1e3,
             slip_p99_us,

@@ -16,6 +16,7 @@ use serde::Serialize;
 use tidegate_review::float;
 
 use crate::machine;
+use crate::outcome::Odd;
 use crate::plan::{Plan, Schedule, Shape};
 use crate::run::Traffic;
 use crate::scrape::Scraped;
@@ -260,6 +261,11 @@ impl Phase {
         let requests: u64 = self.classes().map(|(_, class)| class.requests).sum();
         let errors: u64 = self.classes().map(|(_, class)| class.errors).sum();
         if requests == 0 { 0.0 } else { float(errors) / float(requests) }
+    }
+
+    /// Returns the first answer that was no decision.
+    pub(crate) fn odd(&self) -> Option<Odd> {
+        self.classes().find_map(|(_, class)| class.odd)
     }
 
     /// Returns how many requests brought no decision, by why.

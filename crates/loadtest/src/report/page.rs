@@ -76,7 +76,8 @@ fn phases(html: &mut Html, report: &Report) {
         (phase.name.clone(), rows.collect())
     });
     html.table(
-        "Latencies count from when a request was meant to be sent, but in the last column.",
+        "Latencies count from when a request was meant to be sent, but in the last column. Users' own limits fill as a test goes on, so \
+         that of two phases the later refuses more of them, with a flood or without.",
         &columns,
         &groups.collect::<Vec<_>>(),
     );

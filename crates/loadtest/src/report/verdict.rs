@@ -6,6 +6,9 @@ use super::words::{about, share, time};
 use super::{Capacity, ClassReport, Limited, Phase, Report};
 use crate::plan::Shape;
 
+/// Of fewer requests than this, p99 is one of the ten slowest, and chance.
+const ENOUGH: u64 = 1_000;
+
 /// Says what a load test comes to.
 pub(super) fn verdict(report: &Report) -> Vec<String> {
     let mut says = Vec::new();
@@ -22,6 +25,12 @@ pub(super) fn verdict(report: &Report) -> Vec<String> {
         first.push_str("; but the generator was the bottleneck, so this is no figure of the target");
     }
     let counts = report.counts();
+    if let Some(line) = counts.and_then(|phase| unlimited(report, phase)) {
+        // Where nothing was limited, no other figure is what it seems.
+        let is_all =
+            counts.is_some_and(|phase| phase.classes().all(|(_, class)| class.unlimited == class.decided()));
+        says.insert(if is_all { 0 } else { says.len() }, line);
+    }
     says.extend(counts.and_then(errors));
     says.extend(counts.and_then(beside));
     if report.capacity.is_none() {
@@ -29,9 +38,9 @@ pub(super) fn verdict(report: &Report) -> Vec<String> {
             report.phases.iter().filter_map(|phase| Some((phase, phase.generator.limited_by.as_ref()?)));
         says.extend(limited.map(|(phase, why)| {
             format!(
-                "of the phase \"{}\" nothing can be said about the target: the generator was the bottleneck, since {why}; lower \
-                 --rate, raise --threads, or test from another machine",
-                phase.name
+                "of the phase \"{}\" nothing can be said about the target: the generator was the bottleneck, since {why}; {}",
+                phase.name,
+                remedy(report, phase)
             )
         }));
     }
@@ -61,7 +70,12 @@ fn saturates(report: &Report, capacity: Capacity) -> String {
         Some(Limited::Generator) => {
             return format!(
                 "keeps up with at least {rate} requests a second (p99 {p99}); above that the generator was the bottleneck, and says \
-                 nothing of the target: raise --threads, or test from another machine"
+                 nothing of the target: {}",
+                report
+                    .phases
+                    .iter()
+                    .rfind(|phase| phase.generator.cause.is_some())
+                    .map_or_else(|| "test from another machine".to_owned(), |phase| remedy(report, phase))
             );
         }
         Some(Limited::Throughput) => "fewer are answered than come",
@@ -79,8 +93,15 @@ fn flooded(report: &Report, without: &Phase, with: &Phase) -> Vec<String> {
         Shape::ManyKeyFlood => "a flood of ever-new keys",
         _ => "a flood of one key and of ever-new keys",
     };
-    let times =
-        report.slowdown.map_or_else(String::new, |times| format!(", {times:.2} times what it is without"));
+    let few = alone.requests.min(others.requests);
+    let few = if few < ENOUGH {
+        format!(" (too few for a p99: {} requests)", spoken_count(few.into()))
+    } else {
+        String::new()
+    };
+    let times = report
+        .slowdown
+        .map_or_else(String::new, |times| format!(", {times:.2} times what it is without{few}"));
     vec![
         format!(
             "under {kind} of {} a second, p99 for everyone else is {}{times}",
@@ -88,8 +109,8 @@ fn flooded(report: &Report, without: &Phase, with: &Phase) -> Vec<String> {
             time(others.latency_us.p99)
         ),
         format!(
-            "everyone else: {} decisions a second, {} refused ({} a second and {} without the flood, p99 {}); of the flood {} were \
-             refused",
+            "everyone else: {} decisions a second, {} of users' requests refused; before the flood {} a second, {} refused, p99 {} \
+             (users' own limits fill as a test goes on); of the flood {} were refused",
             about(others.rate),
             share(part(others.refused, others)),
             about(alone.rate),
@@ -116,10 +137,14 @@ fn steady(report: &Report, phase: &Phase) -> String {
         format!("{} decisions a second of {of} requests that came a second: {figures}", about(others.rate))
     } else {
         let by = match report.kind {
-            "memory" => format!("{} threads that never wait", report.settings.threads),
-            _ => {
-                format!("{} connections that wait for nothing but their answers", report.settings.connections)
-            }
+            "memory" => match report.settings.threads {
+                1 => "one thread that never waits".to_owned(),
+                threads => format!("{threads} threads that never wait"),
+            },
+            _ => match report.settings.connections {
+                1 => "one connection that waits for nothing but its answers".to_owned(),
+                connections => format!("{connections} connections that wait for nothing but their answers"),
+            },
         };
         format!("{} decisions a second by {by}: {figures}", about(others.rate))
     }
@@ -127,6 +152,35 @@ fn steady(report: &Report, phase: &Phase) -> String {
 
 fn part(of: u64, class: &ClassReport) -> f64 {
     if class.requests == 0 { 0.0 } else { float(of) / float(class.requests) }
+}
+
+fn remedy(report: &Report, phase: &Phase) -> String {
+    // The rate of a ramp is only where it begins.
+    let has_rate = report.settings.rate.is_some() && report.shape != Shape::Ramp;
+    phase.generator.cause.map_or_else(String::new, |cause| cause.remedy(&report.settings, has_rate))
+}
+
+/// Says how many were asked about of which no limit is.
+fn unlimited(report: &Report, phase: &Phase) -> Option<String> {
+    let sum = |of: fn(&ClassReport) -> u64| phase.classes().map(|(_, class)| of(class)).sum::<u64>();
+    let (none, admitted, refused) =
+        (sum(|class| class.unlimited), sum(|class| class.admitted), sum(|class| class.refused));
+    let (what, but) = match report.kind {
+        "rls" => (
+            "are the domain and the descriptor those of a rule",
+            " (limits that a policy does not disclose are not told either)",
+        ),
+        _ => ("are the path and the keys of the question those of a rule", ""),
+    };
+    // Where a limit refused, and none that passed names one, limits are there and not disclosed.
+    let is_undisclosed = report.kind == "rls" && none == admitted && refused > 0;
+    (none > 0 && !is_undisclosed).then(|| {
+        format!(
+            "no limit applied to {} of {} requests: {what} of the policy?{but}",
+            spoken_count(none.into()),
+            spoken_count((admitted + refused).into())
+        )
+    })
 }
 
 fn errors(phase: &Phase) -> Option<String> {
@@ -137,7 +191,9 @@ fn errors(phase: &Phase) -> Option<String> {
         .map(|(kind, count)| format!("{kind} {}", spoken_count(count.into())))
         .collect();
     (!kinds.is_empty()).then(|| {
-        format!("{} of requests brought no decision: {}", share(phase.error_share()), kinds.join(", "))
+        let first =
+            phase.odd().map_or_else(String::new, |odd| format!("; the first answer that was none: {odd}"));
+        format!("{} of requests brought no decision: {}{first}", share(phase.error_share()), kinds.join(", "))
     })
 }
 
@@ -151,7 +207,13 @@ fn beside(phase: &Phase) -> Option<String> {
         let remembered = remembered.map_or_else(String::new, |count| {
             format!(", {} refusals from memory", spoken_count(count.into()))
         });
-        format!("{:.3} store calls a decision{remembered}", store.calls_per_request)
+        match store.calls_per_request {
+            ..=0.0 => format!("no calls to a shared store{remembered}"),
+            calls @ ..0.1 => {
+                format!("one call to the store for every {} decisions{remembered}", about(1.0 / calls))
+            }
+            calls => format!("{calls:.3} store calls a decision{remembered}"),
+        }
     });
     let both: Vec<String> = cpu.into_iter().chain(calls).collect();
     (!both.is_empty()).then(|| format!("the server took {}", both.join("; ")))

@@ -5,6 +5,7 @@ mod ramp;
 mod streams;
 
 use std::fmt;
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +13,7 @@ use std::time::Duration;
 
 use crate::plan::{Plan, Shape};
 use crate::report::{Phase, Report};
-use crate::target::Target;
+use crate::target::{NO_PASSWORDS, Target};
 
 use phase::Played;
 pub(crate) use streams::Traffic;
@@ -149,10 +150,22 @@ fn reach(target: &Target) -> Result<(), RunError> {
         Target::Redis(redis, _) => &redis.place,
         Target::Memory(..) => return Ok(()),
     };
-    let connected = TcpStream::connect_timeout(&place.address(), PATIENCE);
-    connected
-        .map(drop)
-        .map_err(|error| RunError::Unreachable(format!("{target}: {error}; {}", remedy(target))))
+    let connected = TcpStream::connect_timeout(&place.address(), PATIENCE)
+        .map_err(|error| RunError::Unreachable(format!("{target}: {error}; {}", remedy(target))))?;
+    if matches!(target, Target::Redis(..)) && wants_password(connected) {
+        return Err(RunError::Unusable(format!("{target}: it asks for a password; {NO_PASSWORDS}")));
+    }
+    Ok(())
+}
+
+/// Returns whether a Redis tells nothing to whom it does not know. One that says nothing at all may be busy.
+fn wants_password(mut redis: TcpStream) -> bool {
+    let mut answer = [0; 7];
+    let asked = redis
+        .set_read_timeout(Some(PATIENCE))
+        .and_then(|()| redis.write_all(b"PING\r\n"))
+        .and_then(|()| redis.read_exact(&mut answer));
+    asked.is_ok() && answer == *b"-NOAUTH"
 }
 
 fn remedy(target: &Target) -> &'static str {
@@ -190,5 +203,10 @@ fn undecided(plan: &Plan, phases: &[Phase]) -> RunError {
         (Target::Redis(..), true) => "it does not decide; `tidegate doctor POLICY` looks why",
         _ => "it accepts connections and says nothing that is understood; is it the right port?",
     };
-    RunError::Unreachable(format!("{}: no request was decided ({}); {advice}", plan.target, kinds.join(", ")))
+    let came = phases.iter().find_map(Phase::odd).map_or_else(String::new, |odd| format!(": {odd}"));
+    RunError::Unreachable(format!(
+        "{}: no request was decided ({}{came}); {advice}",
+        plan.target,
+        kinds.join(", ")
+    ))
 }

@@ -11,7 +11,7 @@ use crate::arrivals::Arrivals;
 use crate::clock::{Clock, nanos};
 use crate::door::LIMIT;
 use crate::machine;
-use crate::outcome::{Fault, Outcome, Said};
+use crate::outcome::{Fault, Odd, Outcome, Said};
 use crate::people::Who;
 use crate::tally::Times;
 
@@ -122,7 +122,7 @@ impl Asker<'_> {
         match self.store.decide(&[check], None).now() {
             Some(Ok(decided)) if decided.admitted => Ok(Said::Admitted),
             Some(Ok(_)) => Ok(Said::Refused),
-            _ => Err(Fault::Status),
+            _ => Err(Fault::Status(Odd::Unread)),
         }
     }
 }

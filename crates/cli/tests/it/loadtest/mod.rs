@@ -2,10 +2,9 @@
 
 mod json;
 mod refused;
+mod service;
 
 use std::path::PathBuf;
-use std::thread::sleep;
-use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::Value;
@@ -90,6 +89,11 @@ fn a_gateway_lets_five_of_the_flooding_address_pass_and_the_report_says_so() {
     let others = admitted(&report) - 5;
     assert!((20..=40).contains(&others), "{others} of users");
     assert_eq!(admitted(&report), service.served());
+    assert_eq!(report["target"], url);
+    let verdict = report["verdict"].to_string();
+    assert!(
+        verdict.contains("too few for a p99: ") && verdict.contains("of users' requests refused; before")
+    );
     assert!(
         report["slowdown"].is_f64() && report["verdict"][0].as_str().unwrap().contains("everyone else"),
         "{report:#}"
@@ -137,6 +141,52 @@ fn the_decision_api_is_asked_about_as_many_clients_as_there_are_users() {
         "{many:#}"
     );
     assert_eq!(service.served(), 0, "nothing was forwarded");
+}
+
+/// Guards against a test that measures nothing and says that nothing was refused: of a domain that no rule has, and of a path.
+#[test]
+fn what_no_limit_applies_to_is_told_before_every_other_figure() {
+    let (folder, service) = (Folder::new("loadtest-nothing"), Service::at_once());
+    let policy = format!(
+        "tidegate: 1
+api: {{ listen: 127.0.0.1:0 }}
+envoy: {{ listen: 127.0.0.1:0, timeout: 2s }}
+gateway: {{ listen: 127.0.0.1:0, upstream: \"http://{}\" }}
+rules:
+  - name: web
+    match: {{ path: /some }}
+    limits: [ {{ name: each, says: \"Five per client ip.\", key: client_ip, {FIVE} }} ]
+  - name: tried
+    match: {{ path: /tried }}
+    limits: [ {{ name: each, says: \"Five per client ip.\", key: client_ip, mode: shadow, {FIVE} }} ]
+  - name: shop
+    match: {{ domain: shop, descriptor: [ remote_address ] }}
+    limits: [ {{ name: each, says: \"Five per client ip.\", key: client_ip, {FIVE} }} ]
+",
+        service.address
+    );
+    let mut command = tidegate(["serve", "--log", "json"]);
+    command.arg(folder.file("policy.yaml", policy));
+    let mut served = Running::start(command);
+    served.address("gateway");
+    let api = format!("api+http://{}", served.address("decision API"));
+    let rls = format!("grpc://{}", served.address("Envoy's rate-limit service"));
+    let question = |path: &str| format!(r#"{{"path":"{path}","client":"{{address}}"}}"#);
+    let (none, some, tried) = (question("/none"), question("/some"), question("/tried"));
+    for (is_limited, args) in [
+        (false, &[&*api, "--question", &none][..]),
+        (false, &[&*api, "--question", &tried]),
+        (true, &[&*api, "--question", &some]),
+        (false, &[&*rls, "--domain", "nope"]),
+        (true, &[&*rls, "--domain", "shop"]),
+    ] {
+        let report = tested(&[args, &["--rate", "50", "--connections", "2"]].concat());
+        let (others, first) = (&report["classes"]["others"], report["verdict"][0].as_str().unwrap());
+        let of = |name: &str| others[name].as_u64().unwrap();
+        assert_eq!(of("unlimited"), if is_limited { 0 } else { of("requests") }, "{args:?}: {others:#}");
+        let says = format!("no limit applied to {0} of {0} requests: ", of("requests"));
+        assert_eq!(first.starts_with(&says), !is_limited, "{args:?}: {first}");
+    }
 }
 
 #[test]
@@ -196,10 +246,7 @@ fn a_redis_that_stalls_is_waited_for_as_long_as_it_is_said() {
 /// sends finds one.
 #[test]
 fn requests_that_came_while_a_service_stalled_are_counted_with_their_wait() {
-    let service = Service::start(|_, nth| {
-        sleep(Duration::from_millis(if nth == 50 { 500 } else { 0 }));
-        "200 OK"
-    });
+    let service = service::that_stalls();
     let url = format!("http://{}/?who={{key}}", service.address);
     let stalled = ["--rate", "200", "--schedule", "constant", "--connections", "1", "--duration", "2s"];
     let more = ["--warm-up", "0s", "--timeout", "30s", "--quiet", "--json", "-"];
@@ -216,10 +263,7 @@ fn requests_that_came_while_a_service_stalled_are_counted_with_their_wait() {
 /// a step that falls far behind has neither errors nor a p99 that is too high: only what was decided in it tells.
 #[test]
 fn a_ramp_finds_no_more_than_a_service_can_answer() {
-    let service = Service::start(|_, _| {
-        sleep(Duration::from_millis(10));
-        "200 OK"
-    });
+    let service = service::of_ten_milliseconds();
     let url = format!("http://{}/?who={{key}}", service.address);
     let args =
         ["--shape", "ramp", "--rate", "10", "--duration", "7s", "--connections", "1", "--ramp-p99", "1m"];
@@ -239,10 +283,7 @@ fn a_ramp_finds_no_more_than_a_service_can_answer() {
 /// are borne.
 #[test]
 fn a_step_that_failed_is_tried_once_more_before_a_ramp_ends() {
-    let service = Service::start(|_, nth| {
-        sleep(Duration::from_millis(if nth == 50 { 1_000 } else { 0 }));
-        "200 OK"
-    });
+    let service = service::that_stalls_long();
     let url = format!("http://{}/?who={{key}}", service.address);
     let args = ["--shape", "ramp", "--rate", "20", "--schedule", "constant", "--connections", "32"];
     let more = ["--duration", "2s", "--ramp-p99", "500ms", "--warm-up", "0s", "--quiet", "--json", "-"];

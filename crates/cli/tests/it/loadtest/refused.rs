@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::process::{run, text, tidegate};
 use crate::service::Service;
-use crate::shared::nobody;
+use crate::shared::{nobody, server};
 
 #[test]
 fn another_s_machine_is_not_tested() {
@@ -35,7 +35,32 @@ fn a_target_that_does_not_answer_is_exit_code_three_with_what_to_do() {
     let output = run(["loadtest", &url, "--rate", "20", "--duration", "1s", "--timeout", "1s"]);
     let stderr = text(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{stderr}");
-    assert!(stderr.contains("no request was decided (status)"), "{stderr}");
+    assert!(stderr.contains("no request was decided (status: an answer that cannot be read)"), "{stderr}");
+}
+
+/// Guards whoever has a path wrong, or a service that is down: what came is named, and where.
+#[test]
+fn a_gateway_that_answers_another_status_is_told_with_it_and_the_path() {
+    let service = Service::start(|path, _| if path == "/there" { "200 OK" } else { "404 Not Found" });
+    let url = format!("http://{}/not-there?x={{key}}", service.address);
+    let output = run(["loadtest", &url, "--rate", "20", "--duration", "1s"]);
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{stderr}");
+    assert!(stderr.contains(&url) && stderr.contains("(status: HTTP 404)"), "{stderr}");
+}
+
+/// Guards against a Redis that is said not to answer, and against a password in a log.
+#[test]
+fn a_redis_with_a_password_is_told_with_what_to_do_instead() {
+    let redis = server();
+    redis.ask("CONFIG SET requirepass a-secret");
+    let url = format!("redis://127.0.0.1:{}", redis.port());
+    for url in [url, format!("redis://user:a-secret@127.0.0.1:{}", redis.port())] {
+        let output = run(["loadtest", &url, "--duration", "1s"]);
+        let stderr = text(&output.stderr);
+        assert!(output.status.code() == Some(2) && stderr.contains("test the gateway before it"), "{stderr}");
+        assert!(!stderr.contains("a-secret"), "{stderr}");
+    }
 }
 
 #[test]
@@ -63,6 +88,7 @@ fn what_makes_no_sense_is_exit_code_two_with_what_to_write() {
         (&["api+http://127.0.0.1:1", "--question", "{}"], "{address}"),
         (&["memory:", "--limit", "token_bucket: {capacity: 4}"], "refill"),
         (&["memory:", "--connections", "0"], "1..=60000"),
+        (&["memory:", "--max-p99", "5"], "500us"),
     ] {
         let output = run(["loadtest"].iter().chain(args));
         let stderr = text(&output.stderr);
