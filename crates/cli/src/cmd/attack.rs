@@ -72,9 +72,6 @@ fn means(args: &MeansArgs) -> Means {
 
 /// Tells what came of an attack, and of the people in a scenario.
 fn tell(report: &Report, played: Option<&ScenarioReport>, args: &AttackArgs) -> Result<(), Failure> {
-    if let Some(path) = &args.html {
-        write(path, &page(report))?;
-    }
     let mut out = Output::stdout();
     if args.json {
         match played {
@@ -87,7 +84,10 @@ fn tell(report: &Report, played: Option<&ScenarioReport>, args: &AttackArgs) -> 
             scenario::people(played, &mut out);
         }
     }
-    out.finish()
+    // First: what was found must not be lost with a page that cannot be written.
+    let told = out.finish();
+    let kept = args.html.as_deref().map_or(Ok(()), |path| write(path, &page(report)));
+    told.and(kept)
 }
 
 /// Writes a page to a file.

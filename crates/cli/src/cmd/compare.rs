@@ -36,14 +36,14 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
 }
 
 fn tell(comparison: &Comparison, args: &CompareArgs) -> Result<(), Failure> {
-    if let Some(path) = &args.html {
-        write(path, &comparison_page(comparison))?;
-    }
     let mut out = Output::stdout();
     if args.json {
         out.json(comparison)?;
     } else {
         show::comparison(comparison, &mut out);
     }
-    out.finish()
+    // First: what was found must not be lost with a page that cannot be written.
+    let told = out.finish();
+    let kept = args.html.as_deref().map_or(Ok(()), |path| write(path, &comparison_page(comparison)));
+    told.and(kept)
 }

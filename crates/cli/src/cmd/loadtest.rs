@@ -182,21 +182,22 @@ fn tell(report: &Report, args: &LoadArgs) -> Result<(), Failure> {
     let json_out = args.json.as_deref().is_some_and(is_out);
     if json_out {
         out.json(report)?;
-    } else if let Some(path) = &args.json {
-        let text = serde_json::to_string_pretty(report);
-        let text = text.map_err(|error| Failure::failed(format!("cannot write JSON: {error}")))?;
-        write(path, &format!("{text}\n"))?;
-    }
-    if let Some(path) = &args.html {
-        write(path, &page(report))?;
-    }
-    if !json_out && !args.quiet {
+    } else if !args.quiet {
         text(report, &mut out);
-    } else {
+    }
+    if json_out || args.quiet {
         // Whoever finds the exit code in a log finds the reason beside it.
         report.expectations.iter().filter(|one| !one.held).for_each(|one| to_stderr(&told(one)));
     }
-    out.finish()
+    // First, and each file after it: what was measured must not be lost with one that cannot be written.
+    let told = out.finish();
+    let json = args.json.as_deref().filter(|path| !is_out(path)).map_or(Ok(()), |path| {
+        let text = serde_json::to_string_pretty(report);
+        let text = text.map_err(|error| Failure::failed(format!("cannot write JSON: {error}")))?;
+        write(path, &format!("{text}\n"))
+    });
+    let html = args.html.as_deref().map_or(Ok(()), |path| write(path, &page(report)));
+    told.and(json).and(html)
 }
 
 fn text(report: &Report, out: &mut Output) {

@@ -18,6 +18,7 @@ mod help;
 mod http;
 mod import;
 mod loadtest;
+mod lost_pages;
 mod named;
 mod nginx_page;
 mod overrides;
