@@ -200,6 +200,20 @@ mod tests {
 
     use super::*;
 
+    /// Guards against a test of a domain that no rule is about: of several descriptors one with a limit is enough.
+    #[test]
+    fn an_answer_that_names_no_limit_is_told_from_one_that_does() {
+        let answer = |overall_code, limits: &[bool]| {
+            let status = |is_limited: &bool| Status { current_limit: is_limited.then_some(Limit {}) };
+            let statuses = limits.iter().map(status).collect();
+            said(&Answered { overall_code, statuses }.encode_to_vec())
+        };
+        assert_eq!(answer(OK, &[false, false]), Ok(Said::Unlimited));
+        assert_eq!(answer(OK, &[false, true]), Ok(Said::Admitted));
+        assert_eq!(answer(OVER_LIMIT, &[false]), Ok(Said::Refused), "undisclosed");
+        assert_eq!(answer(0, &[]), Err(Fault::Status(Odd::Unread)));
+    }
+
     /// Guards against a shape of load that nobody asked for: after a server has closed a connection, all streams that shared it want
     /// another at once.
     #[test]

@@ -47,6 +47,10 @@ pub(crate) enum Cause {
 }
 
 impl Cause {
+    fn of(busy: f64, starved: f64) -> Self {
+        if starved >= WAITED || busy < AT_REST { Self::Others } else { Self::Busy }
+    }
+
     /// Returns what can be done about it.
     pub(super) fn remedy(self, settings: &Settings, has_rate: bool) -> String {
         if self == Self::Others {
@@ -80,10 +84,8 @@ impl Generator {
         let slip_p99_us = float(slip.value_at_percentile(99.0)) / 1e3;
         // A store that the generator asks itself is what its threads are busy with.
         let limited_by = if is_own(target) { None } else { limited((busy, starved), slip_p99_us, p99_us) };
-        let others = starved >= WAITED || busy < AT_REST;
-        let cause = if others { Cause::Others } else { Cause::Busy };
         Ok(Self {
-            cause: limited_by.is_some().then_some(cause),
+            cause: limited_by.is_some().then(|| Cause::of(busy, starved)),
             busy: (busy * 1e3).round() / 1e3,
             starved: (starved * 1e3).round() / 1e3,
             slip_p99_us,
@@ -111,6 +113,36 @@ fn limited((busy, starved): (f64, f64), slip_us: f64, p99_us: f64) -> Option<Str
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Guards against advice that cannot help: a lower rate where there is none, or where others have the processor, and more threads
+    /// than there are processors.
+    #[test]
+    fn what_can_be_done_depends_on_why_it_was_the_bottleneck() {
+        assert_eq!(
+            [(0.95, 0.0), (0.5, 0.45), (0.02, 0.0)].map(|(busy, starved)| Cause::of(busy, starved)),
+            [Cause::Busy, Cause::Others, Cause::Others,]
+        );
+        let settings = |threads| Settings {
+            rate: None,
+            flood_rate: None,
+            connections: 1,
+            users: 1,
+            skew: 1.0,
+            threads,
+            processors: 2,
+            duration_seconds: 1.0,
+            timeout_seconds: 1.0,
+            seed: 1,
+        };
+        let busy = |threads, has_rate| Cause::Busy.remedy(&settings(threads), has_rate);
+        assert_eq!(busy(1, true), "lower --rate, raise --threads, or test from another machine");
+        assert_eq!(busy(1, false), "raise --threads, or test from another machine");
+        assert_eq!(busy(2, true), "lower --rate, or test from another machine");
+        assert!(busy(2, false).starts_with("test from another machine"));
+        assert!(
+            Cause::Others.remedy(&settings(1), true).starts_with("other programs keep this machine busy")
+        );
+    }
 
     /// Guards against a target that is blamed for what its tester could not do.
     #[test]

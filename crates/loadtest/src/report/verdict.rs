@@ -198,23 +198,79 @@ fn errors(phase: &Phase) -> Option<String> {
 }
 
 fn beside(phase: &Phase) -> Option<String> {
-    let cpu = phase
-        .server
-        .as_ref()
-        .map(|server| format!("{} of the processor's time a decision", time(server.cpu_us_per_request)));
+    let cpu = phase.server.as_ref().map(|server| {
+        format!("the server took {} of the processor's time a decision", time(server.cpu_us_per_request))
+    });
     let calls = phase.store.as_ref().map(|store| {
-        let remembered = store.remembered.filter(|count| *count > 0);
-        let remembered = remembered.map_or_else(String::new, |count| {
-            format!(", {} refusals from memory", spoken_count(count.into()))
+        let calls = match store.calls_per_request {
+            ..=0.0 => "none".to_owned(),
+            calls @ ..0.1 => format!("one for every {} decisions", about(1.0 / calls)),
+            calls => format!("{calls:.3} a decision"),
+        };
+        let remembered = store.remembered.filter(|count| *count > 0).map_or_else(String::new, |count| {
+            format!(", and {} refusals from memory", spoken_count(count.into()))
         });
-        match store.calls_per_request {
-            ..=0.0 => format!("no calls to a shared store{remembered}"),
-            calls @ ..0.1 => {
-                format!("one call to the store for every {} decisions{remembered}", about(1.0 / calls))
-            }
-            calls => format!("{calls:.3} store calls a decision{remembered}"),
-        }
+        format!("calls to a shared store: {calls}{remembered}")
     });
     let both: Vec<String> = cpu.into_iter().chain(calls).collect();
-    (!both.is_empty()).then(|| format!("the server took {}", both.join("; ")))
+    (!both.is_empty()).then(|| both.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::plan::{Plan, sample};
+    use crate::report::Store;
+    use crate::run::{Control, run};
+
+    fn seen(shape: Shape) -> Report {
+        let plan = Plan { duration: Duration::from_millis(200), ..sample(shape) };
+        let stop = Arc::new(AtomicBool::new(false));
+        run(&plan, Control { told: &|_| (), stop: &stop }).unwrap()
+    }
+
+    /// Guards against a ratio of two requests, and against users who seem to be refused for a flood's sake.
+    #[test]
+    fn a_ratio_of_few_requests_is_told_as_such_and_one_of_many_is_not() {
+        let mut report = seen(Shape::OneKeyFlood);
+        assert!(verdict(&report)[0].contains("(too few for a p99: "), "{:?}", report.verdict);
+        for phase in &mut report.phases {
+            phase.classes.others.requests = ENOUGH;
+        }
+        let verdict = verdict(&report);
+        assert!(!verdict[0].contains("too few"), "{verdict:?}");
+        assert!(verdict[1].contains("users' own limits fill as a test goes on"), "{verdict:?}");
+    }
+
+    /// Guards a policy that tells no numbers from the question whether it has a rule.
+    #[test]
+    fn a_service_that_refuses_and_names_no_limit_is_not_asked_for_its_rules() {
+        let mut report = seen(Shape::Normal);
+        report.kind = "rls";
+        let mut says = |unlimited, admitted, refused| {
+            let phase = report.phases.last_mut().unwrap();
+            let others = &mut phase.classes.others;
+            (others.unlimited, others.admitted, others.refused) = (unlimited, admitted, refused);
+            verdict(&report).into_iter().position(|line| line.starts_with("no limit applied to "))
+        };
+        assert_eq!(says(10, 10, 0), Some(0));
+        assert_eq!(says(10, 20, 5), Some(1), "some are limited, and some are not");
+        assert_eq!((says(10, 10, 5), says(0, 10, 5)), (None, None));
+    }
+
+    #[test]
+    fn calls_to_a_store_are_told_as_people_say_them() {
+        let mut phase = seen(Shape::Normal).phases.remove(0);
+        let mut says = |calls_per_request| {
+            phase.store = Some(Store { calls: 1, calls_per_request, remembered: None });
+            beside(&phase).unwrap()
+        };
+        assert_eq!(says(0.0), "calls to a shared store: none");
+        assert_eq!(says(0.016), "calls to a shared store: one for every 62.5 decisions");
+        assert_eq!(says(1.0), "calls to a shared store: 1.000 a decision");
+    }
 }
