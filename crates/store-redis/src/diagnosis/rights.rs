@@ -8,7 +8,7 @@ use crate::script::Script;
 /// What a user needs, as `ACL SETUSER` takes it, beside the keys of the prefix. Sentinel needs `+role` besides, a cluster
 /// `+cluster|slots +asking`, overrides [`NOTE_RIGHTS`](crate::NOTE_RIGHTS), shared
 /// counters [`COUNTER_RIGHTS`](crate::COUNTER_RIGHTS); `+info +pttl +memory|usage` are for operators' commands alone.
-pub const RIGHTS: &str = "+evalsha +script|load +ping +time +get +mget +set +del";
+pub const RIGHTS: &str = "+evalsha +script|load +ping +time +get +set +del";
 
 /// A command that is tried, and the right it needs.
 pub(super) struct Trial {
@@ -30,7 +30,6 @@ pub(super) fn trials(prefix: &str, script: &Script, expected: Expected) -> Vec<T
         trial("time", &["TIME"]),
         trial("set", &["SET", &own, "1", "PX", "1000"]),
         trial("get", &["GET", &own]),
-        trial("mget", &["MGET", &own]),
         trial("del", &["DEL", &own]),
         trial("script|load", &["SCRIPT", "LOAD", script.source()]),
         // A call that asks nothing.

@@ -1,8 +1,7 @@
 //! TLS, users and what they may do.
 
 use tidegate_redis_kit::{Certificates, Server};
-use tidegate_store::algorithms::Ask;
-use tidegate_store::{Check, Store, StoreError};
+use tidegate_store::{Store, StoreError};
 use tidegate_store_redis::{RIGHTS, RedisOptions, RedisStore, Secret, Tls};
 
 use crate::tools::{an_hour, connect, one, options, recovered, runtime, standalone};
@@ -122,28 +121,4 @@ fn a_command_that_the_script_may_not_run_is_an_outage() {
         store.measures().events.iter().find(|(name, _)| *name == "foreign_values").map(|it| it.1),
         Some(0)
     );
-}
-
-/// The right to read several keys at once came later than the others: where it was not given, each is read by itself, and
-/// that is no outage.
-#[test]
-fn a_user_who_may_not_read_keys_together_is_served_one_by_one() {
-    let server = Server::start(&[]);
-    let store = connect(user(&server, &format!("{RIGHTS} -mget"), "own"));
-    let (limit, quota) = (store.limit("l"), an_hour(2));
-    let check = |key| Check { limit, key, quota: &quota, ask: Ask::ONE, shadow: false };
-    let checks: [Check<'_>; 2] = [check(b"ada"), check(b"bob")];
-    runtime().block_on(async {
-        for admits in [true, true, false] {
-            assert_eq!(store.decide(&checks, None).await.unwrap().admitted, admits);
-        }
-    });
-    let denied = denied_by(&server);
-    assert!(denied.contains("mget"), "{denied}");
-}
-
-/// Returns what Redis has put down of denied commands.
-fn denied_by(server: &Server) -> String {
-    let log: redis::Value = redis::cmd("ACL").arg("LOG").query(&mut server.connection()).unwrap();
-    format!("{log:?}")
 }

@@ -12,18 +12,6 @@ local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
 local now = ARGV[1] == '' and clock or tonumber(ARGV[1])
 
--- What each key was found with: of several in one command, since each command takes as long as deciding. Whoever may not give
--- it is served one by one, and so is a key that it finds nothing for: that one may be of another type.
-local raws = {}
-if #KEYS > 1 then
-  local found = redis.pcall('MGET', unpack(KEYS))
-  if not found.err then
-    for index = 1, #KEYS do
-      raws[index] = found[index] or nil
-    end
-  end
-end
-
 -- The questions of this call, and its quotas.
 local text, quotas = ARGV[2], {}
 -- What is known of the keys that batches have named, by their place.

@@ -4,8 +4,8 @@
 -- What such states are read from and written as.
 local TWO = { '>I7I1', '>I7I2', '>I7I3', '>I7I4' }
 
--- Of the keys that only such questions have named: the quota, the state, whether it is new.
-local single_of, instants, counts, changed = {}, {}, {}, {}
+-- What each key was found with, and for those that only such questions have named: the quota, the state, whether it is new.
+local raws, single_of, instants, counts, changed = {}, {}, {}, {}, {}
 
 -- Returns the value of a key, false where there is none, the error where it is of another type. Any other error ends the
 -- call: it is not the key's.
