@@ -1,7 +1,7 @@
 //! Calls of Envoy's rate-limit service over gRPC, several streams on each connection.
 //!
-//! What a call says is encoded before anything is measured, and of an answer the code is read, and whether it names a limit: the messages here have the
-//! numbers of `envoy.service.ratelimit.v3`, and of their members no more than that.
+//! What a call says is encoded before anything is measured, and of an answer the code is read, and whether it names a limit: the
+//! messages here have the numbers of `envoy.service.ratelimit.v3`, and of their members no more than that.
 
 use std::cell::RefCell;
 use std::net::SocketAddr;

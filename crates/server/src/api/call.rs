@@ -19,7 +19,7 @@ use super::MAX_CALL_BYTES;
 use crate::problem::Problem;
 
 /// How long a body may take to arrive whole: a call that waits for its body costs memory.
-const BODY_TIMEOUT: Duration = Duration::from_secs(10);
+pub(crate) const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Reads a call's body.
 ///

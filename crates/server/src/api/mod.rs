@@ -43,8 +43,8 @@ use http_body_util::{Either, Full};
 use tidegate::Limiter;
 
 pub(crate) use auth::{bearer, demand};
-pub(crate) use call::arrived;
 pub(crate) use call::read as read_call;
+pub(crate) use call::{BODY_TIMEOUT, arrived};
 pub(crate) use fields::{Members, Whole};
 pub use token::{Token, TokenError, TokenInForce};
 

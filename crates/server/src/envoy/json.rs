@@ -4,7 +4,6 @@
 //! default value is left out of answers.
 
 use std::fmt;
-use std::time::Duration;
 
 use axum::Json;
 use axum::body::to_bytes;
@@ -27,13 +26,11 @@ use serde_json::{Map, Value, json};
 use super::answer::Answer;
 use super::message::{Asked, AskedDescriptor, AskedEntry, AskedLimit};
 use super::{Face, metadata};
+use crate::api::BODY_TIMEOUT;
 use crate::problem::Problem;
 
 /// The most bytes of a body: people and their tools ask here, of one request.
 const MAX_BYTES: usize = 1 << 20;
-
-/// How long a body may take to arrive whole: a call that waits for its body costs memory.
-const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Answers a question that came as JSON.
 pub(super) async fn json(State(face): State<Face>, request: Request) -> Response {

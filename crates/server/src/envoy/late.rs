@@ -3,7 +3,6 @@
 use std::future::Future as _;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use axum::BoxError;
 use bytes::Bytes;
@@ -11,8 +10,7 @@ use http_body::{Body, Frame};
 use tokio::time::Sleep;
 use tonic::Status;
 
-/// How long a message may take to arrive whole, as at the decision API.
-pub(super) const BODY_TIMEOUT: Duration = Duration::from_secs(10);
+use crate::api::BODY_TIMEOUT;
 
 /// Returns what a caller is told whose message did not arrive.
 pub(super) fn late() -> Status {

@@ -19,10 +19,10 @@ use prost::Message as _;
 use tonic::Status;
 
 use super::answer::Answer;
-use super::late::{BODY_TIMEOUT, late};
+use super::late::late;
 use super::message::Asked;
 use super::{CALL, Face, MAX_BYTES, by_library};
-use crate::api::{TokenInForce, arrived};
+use crate::api::{BODY_TIMEOUT, TokenInForce, arrived};
 use crate::front::Busiest;
 
 static ENCODING: HeaderName = HeaderName::from_static("grpc-encoding");

@@ -72,10 +72,9 @@ pub(crate) struct Lease {
 
 impl Lease {
     /// Holds a request's place until the connection is free.
-    pub(crate) fn holding(self, place: OwnedSemaphorePermit) -> Self {
-        let mut this = self;
-        this.place = Some(place);
-        this
+    pub(crate) fn holding(mut self, place: OwnedSemaphorePermit) -> Self {
+        self.place = Some(place);
+        self
     }
 }
 
